@@ -1,0 +1,539 @@
+"""A SQLite saver for wide recursion: one transaction for all writes that wait.
+
+LangGraph's own savers commit, with a full fsync, after every write. When hundreds of nested graphs
+save at once, nearly all their time goes there. This one subclasses LangGraph's `SqliteSaver` and
+keeps its tables, statements and serializer; only who runs the statements, and when, is different:
+
+- writes go to one thread, which puts all that arrived while a transaction ran into the next one;
+- a write returns when its transaction is on the disk, and fails alone when only it is at fault;
+- reads have connections of their own (WAL), so they never wait for a writer;
+- the same saver serves `invoke` and `ainvoke`.
+
+    with open_sqlite("runs.db") as saver:
+        create_recursive_solver(..., checkpointer=saver).invoke(...)
+
+Needs the extra `sqlite` (langgraph-checkpoint-sqlite).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import copy
+import functools
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+__all__ = ["DEFAULT_TIMEOUT", "GroupedSqliteSaver", "open_sqlite"]
+
+DEFAULT_TIMEOUT = 30.0
+"""Seconds to wait for another process that holds the database before an error."""
+
+_READ_THREADS = 2
+_IDLE_READERS = 16
+_LIST_CHUNK = 32
+
+_T = TypeVar("_T")
+_Statement = tuple[str, list[Sequence[Any]]]
+_Statements = list[_Statement]
+
+_deferred: ContextVar[_Statements | None] = ContextVar("deferred_statements", default=None)
+
+
+class GroupedSqliteSaver(SqliteSaver):
+    """LangGraph's SQLite saver with grouped writes, for sync and async use alike.
+
+    Safe to share between threads, event loops and graphs. Copies made by `with_allowlist` share the
+    database, so closing any of them closes all. Not to be used across a fork.
+
+    Args:
+        path: The database file, made when missing. An in-memory database has no second connection
+            and is refused: use `InMemorySaver`.
+        timeout: Seconds to wait while another process holds the database.
+        serde: The serializer; LangGraph's default when None.
+
+    Raises:
+        ValueError: The path names an in-memory database.
+        sqlite3.OperationalError: The file cannot be opened, or stayed locked for `timeout`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+        serde: SerializerProtocol | None = None,
+    ) -> None:
+        self._db = _Database(os.fspath(path), timeout)
+        super().__init__(self._db.writer.conn, serde=serde)
+        self.is_setup = True
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, conn_string: str) -> Iterator[GroupedSqliteSaver]:
+        """Open a database file, as LangGraph's saver spells it.
+
+        Args:
+            conn_string: The database file.
+
+        Yields:
+            The saver, closed on leaving.
+        """
+        with cls(conn_string) as saver:
+            yield saver
+
+    @property
+    def commits(self) -> int:
+        """Transactions committed so far; far fewer than writes when many arrive at once."""
+        return self._db.writer.commits
+
+    def close(self) -> None:
+        """Commit what was handed in and close the database. A second call does nothing."""
+        self._db.close()
+
+    async def aclose(self) -> None:
+        """Like `close`, without blocking the event loop."""
+        await asyncio.to_thread(self._db.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    # Writing: the inherited `put`, `put_writes` and `delete_thread` ask for a cursor and get a
+    # recorder, so their SQL stays LangGraph's own.
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """Give the inherited methods a cursor: a reader's, or one that records writes."""
+        if not transaction:
+            with self._reader() as reader, reader.cursor(transaction=False) as cursor:
+                yield cursor
+            return
+        recorder = _Recorder()
+        yield cast(sqlite3.Cursor, recorder)
+        deferred = _deferred.get()
+        if deferred is None:
+            self._db.writer.write(recorder.statements)
+        else:
+            deferred.extend(recorder.statements)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint; returns when it is on the disk."""
+        with _recording() as statements:
+            stored = self.put(config, checkpoint, metadata, new_versions)
+        await self._db.writer.awrite(statements)
+        return stored
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Save a task's writes; returns when they are on the disk."""
+        with _recording() as statements:
+            self.put_writes(config, writes, task_id, task_path)
+        await self._db.writer.awrite(statements)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints and writes of a thread, in all its namespaces."""
+        with _recording() as statements:
+            self.delete_thread(thread_id)
+        await self._db.writer.awrite(statements)
+
+    # Reading: LangGraph's own saver on a connection from the pool.
+
+    @contextmanager
+    def _reader(self) -> Iterator[SqliteSaver]:
+        reader = self._db.take_reader()
+        try:
+            # Savers derived by `with_allowlist` share the pool and differ in the serializer.
+            reader.serde = self.serde
+            yield reader
+        finally:
+            self._db.return_reader(reader)
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read one checkpoint: the one named in the config, or the namespace's latest."""
+        with self._reader() as reader:
+            return reader.get_tuple(config)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - the name is LangGraph's
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Generator[CheckpointTuple, None, None]:
+        """List checkpoints, newest first; of all namespaces when the config names none.
+
+        Unlike the inherited one it holds no lock, so the saver can be used while iterating.
+        """
+        with self._reader() as reader:
+            yield from reader.list(config, filter=filter, before=before, limit=limit)
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Read what delta channels gathered along a checkpoint's ancestors."""
+        with self._reader() as reader:
+            return reader.get_delta_channel_history(config=config, channels=channels)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read one checkpoint: the one named in the config, or the namespace's latest."""
+        return await asyncio.wrap_future(self._db.read(self.get_tuple, config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - the name is LangGraph's
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """List checkpoints, newest first; of all namespaces when the config names none."""
+        rows = self.list(config, filter=filter, before=before, limit=limit)
+        fetch = self._db.read(_next_chunk, rows)
+        try:
+            while chunk := await asyncio.wrap_future(fetch):
+                for row in chunk:
+                    yield row
+                fetch = self._db.read(_next_chunk, rows)
+        finally:
+            # A cancelled consumer leaves the thread inside the generator: close it after that.
+            fetch.add_done_callback(lambda _: rows.close())
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Read what delta channels gathered along a checkpoint's ancestors."""
+        read = functools.partial(self.get_delta_channel_history, config=config, channels=channels)
+        return await asyncio.wrap_future(self._db.read(read))
+
+
+def open_sqlite(
+    path: str | os.PathLike[str],
+    *,
+    timeout: float = DEFAULT_TIMEOUT,
+    serde: SerializerProtocol | None = None,
+) -> GroupedSqliteSaver:
+    """Open a saver in a SQLite file, for `with`, `async with`, or `close` by hand.
+
+    Args:
+        path: The database file, made when missing.
+        timeout: Seconds to wait while another process holds the database.
+        serde: The serializer; LangGraph's default when None.
+
+    Returns:
+        The saver, for `invoke` and `ainvoke` alike.
+    """
+    return GroupedSqliteSaver(path, timeout=timeout, serde=serde)
+
+
+class _Recorder:
+    """Stands in for a cursor and keeps the statements instead of running them."""
+
+    def __init__(self) -> None:
+        self.statements: _Statements = []
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Self:
+        self.statements.append((sql, [parameters]))
+        return self
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> Self:
+        if kept := list(rows):
+            self.statements.append((sql, kept))
+        return self
+
+
+@contextmanager
+def _recording() -> Iterator[_Statements]:
+    """Collect the statements of the writes made inside, instead of running them."""
+    statements: _Statements = []
+    token = _deferred.set(statements)
+    try:
+        yield statements
+    finally:
+        _deferred.reset(token)
+
+
+def _next_chunk(rows: Iterator[_T]) -> list[_T]:
+    return list(islice(rows, _LIST_CHUNK))
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """One caller's write: all of it or nothing."""
+
+    statements: _Statements
+    waiter: Future[None] | asyncio.Future[None]
+    error: Exception | None = None
+
+    def settle(self) -> None:
+        if self.waiter.done():  # cancelled: no one waits any more
+            return
+        if self.error is None:
+            self.waiter.set_result(None)
+        else:
+            self.waiter.set_exception(self.error)
+
+
+class _Writer:
+    """The only thread that writes. It commits whatever has gathered, again and again."""
+
+    def __init__(self, conn: sqlite3.Connection, path: str) -> None:
+        self.conn = conn
+        self.commits = 0
+        self._path = path
+        self._pid = os.getpid()
+        self._waiting: list[_Job] = []
+        self._closing = False
+        self._changed = threading.Condition()
+        # A daemon, or a saver that was never closed would keep the interpreter from exiting.
+        self._thread = threading.Thread(target=self._run, name="sqlite-write", daemon=True)
+        self._thread.start()
+
+    def write(self, statements: _Statements) -> None:
+        """Wait until the statements are committed."""
+        waiter: Future[None] = Future()
+        self._hand_in(_Job(statements, waiter))
+        waiter.result()
+
+    async def awrite(self, statements: _Statements) -> None:
+        """Wait until the statements are committed, leaving the event loop free."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._hand_in(_Job(statements, waiter))
+        await waiter
+
+    def close(self) -> None:
+        """Commit what waits, then end the thread."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more writes are taken."""
+        return self._closing
+
+    @property
+    def forked(self) -> bool:
+        """Whether this is a forked child, which has no writer thread and must not touch the file."""
+        return self._pid != os.getpid()
+
+    def check_open(self) -> None:
+        """Refuse to work when closed or forked."""
+        if self._closing:
+            raise sqlite3.ProgrammingError(f"the SQLite saver of {self._path} is closed")
+        if self.forked:
+            raise sqlite3.ProgrammingError(
+                f"the SQLite saver of {self._path} was opened before a fork: open it again"
+            )
+
+    def _hand_in(self, job: _Job) -> None:
+        self.check_open()  # before the lock, which a fork may have left taken
+        with self._changed:
+            self.check_open()
+            self._waiting.append(job)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while group := self._next_group():
+            self._commit(group)
+            _settle(group)
+
+    def _next_group(self) -> list[_Job]:
+        with self._changed:
+            while not self._waiting and not self._closing:
+                self._changed.wait()
+            group, self._waiting = self._waiting, []
+            return group
+
+    def _commit(self, group: list[_Job]) -> None:
+        try:
+            self.conn.execute("BEGIN IMMEDIATE")
+            for job in group:
+                self._apply(job)
+            self.conn.execute("COMMIT")
+            self.commits += 1
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+            with suppress(sqlite3.Error):
+                self.conn.execute("ROLLBACK")
+            for job in group:
+                job.error = job.error or _own_copy(error)
+
+    def _apply(self, job: _Job) -> None:
+        self.conn.execute("SAVEPOINT job")
+        try:
+            for sql, rows in job.statements:
+                self.conn.executemany(sql, rows)
+        except Exception as error:
+            if not self.conn.in_transaction:  # SQLite gave up the others' work as well
+                raise
+            self.conn.execute("ROLLBACK TO job")
+            job.error = error
+        self.conn.execute("RELEASE job")
+
+
+def _settle(group: list[_Job]) -> None:
+    """Tell the callers. An event loop is woken once for all of its own."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in group:
+        if isinstance(job.waiter, Future):
+            job.settle()
+        else:
+            by_loop.setdefault(job.waiter.get_loop(), []).append(job)
+    for loop, jobs in by_loop.items():
+        with suppress(RuntimeError):  # the loop was closed: no one waits there any more
+            loop.call_soon_threadsafe(_settle_in_loop, jobs)
+
+
+def _settle_in_loop(jobs: list[_Job]) -> None:
+    for job in jobs:
+        job.settle()
+
+
+def _own_copy(error: Exception) -> Exception:
+    """One exception raised in many threads would mix up their tracebacks."""
+    own = copy.copy(error)
+    own.__cause__ = error
+    return own
+
+
+@dataclass(eq=False)
+class _Database:
+    """The connections of one file, shared by a saver and its copies."""
+
+    path: str
+    timeout: float
+    writer: _Writer = field(init=False)
+    _idle: list[SqliteSaver] = field(init=False, default_factory=list)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if self.path in ("", ":memory:"):
+            raise ValueError(
+                f"path {self.path!r} is an in-memory database: give a file, or use InMemorySaver"
+            )
+        self._threads = ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="sqlite-read")
+        self.writer = _Writer(self._open_for_writing(), self.path)
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Drain the writes, then close every connection."""
+        if self.writer.forked:
+            return
+        atexit.unregister(self.close)
+        self.writer.close()
+        self._threads.shutdown()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.conn.close()
+        # Last, since the last connection to close folds the log into the database file.
+        self.writer.conn.close()
+
+    def take_reader(self) -> SqliteSaver:
+        """Lend LangGraph's own saver on a connection that no one else uses meanwhile."""
+        with self._lock:
+            self.writer.check_open()
+            if self._idle:
+                return self._idle.pop()
+        return self._open_for_reading()
+
+    def return_reader(self, reader: SqliteSaver) -> None:
+        """Take a reader back; close it when there are plenty, or the saver is closed."""
+        with self._lock:
+            kept = len(self._idle) < _IDLE_READERS and not self.writer.closed
+            if kept:
+                self._idle.append(reader)
+        if not kept:
+            reader.conn.close()
+
+    def read(self, call: Callable[..., _T], *args: Any) -> Future[_T]:
+        """Run a read in a thread, for an event loop to wait for."""
+        self.writer.check_open()
+        return self._threads.submit(call, *args)
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(
+            self.path,
+            timeout=self.timeout,
+            isolation_level=None,  # transactions are written out here
+            check_same_thread=False,  # a connection changes threads, but is never used by two
+        )
+
+    def _open_for_reading(self) -> SqliteSaver:
+        reader = SqliteSaver(self._connect())
+        reader.conn.execute("PRAGMA query_only=ON")
+        reader.is_setup = True
+        return reader
+
+    def _open_for_writing(self) -> sqlite3.Connection:
+        conn = self._connect()
+        try:
+            self._set_up(conn)
+            conn.execute("PRAGMA synchronous=FULL")
+        except BaseException:
+            conn.close()
+            raise
+        return conn
+
+    def _set_up(self, conn: sqlite3.Connection) -> None:
+        """Make the tables, and turn WAL on, for which SQLite does not wait by itself."""
+        deadline = time.monotonic() + self.timeout
+        while True:
+            try:
+                return SqliteSaver(conn).setup()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
