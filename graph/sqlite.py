@@ -208,7 +208,7 @@ class GroupedSqliteSaver(SqliteSaver):
         self,
         config: RunnableConfig | None,
         *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - the name is LangGraph's
+        filter: dict[str, Any] | None = None,
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Generator[CheckpointTuple, None, None]:
@@ -234,7 +234,7 @@ class GroupedSqliteSaver(SqliteSaver):
         self,
         config: RunnableConfig | None,
         *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - the name is LangGraph's
+        filter: dict[str, Any] | None = None,
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
@@ -328,10 +328,11 @@ class _Job:
 class _Writer:
     """The only thread that writes. It commits whatever has gathered, again and again."""
 
-    def __init__(self, conn: sqlite3.Connection, path: str) -> None:
+    def __init__(self, conn: sqlite3.Connection, path: str, timeout: float) -> None:
         self.conn = conn
         self.commits = 0
         self._path = path
+        self._timeout = timeout
         self._pid = os.getpid()
         self._waiting: list[_Job] = []
         self._closing = False
@@ -342,15 +343,19 @@ class _Writer:
 
     def write(self, statements: _Statements) -> None:
         """Wait until the statements are committed."""
-        waiter: Future[None] = Future()
-        self._hand_in(_Job(statements, waiter))
-        waiter.result()
+        self.check_open()
+        if statements:
+            waiter: Future[None] = Future()
+            self._hand_in(_Job(statements, waiter))
+            waiter.result()
 
     async def awrite(self, statements: _Statements) -> None:
         """Wait until the statements are committed, leaving the event loop free."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._hand_in(_Job(statements, waiter))
-        await waiter
+        self.check_open()
+        if statements:
+            waiter = asyncio.get_running_loop().create_future()
+            self._hand_in(_Job(statements, waiter))
+            await waiter
 
     def close(self) -> None:
         """Commit what waits, then end the thread."""
@@ -379,9 +384,8 @@ class _Writer:
             )
 
     def _hand_in(self, job: _Job) -> None:
-        self.check_open()  # before the lock, which a fork may have left taken
         with self._changed:
-            self.check_open()
+            self.check_open()  # again: it may have been closed since
             self._waiting.append(job)
             self._changed.notify()
 
@@ -408,7 +412,7 @@ class _Writer:
             with suppress(sqlite3.Error):
                 self.conn.execute("ROLLBACK")
             for job in group:
-                job.error = job.error or _own_copy(error)
+                job.error = job.error or self._own_copy(error)
 
     def _apply(self, job: _Job) -> None:
         self.conn.execute("SAVEPOINT job")
@@ -421,6 +425,14 @@ class _Writer:
             self.conn.execute("ROLLBACK TO job")
             job.error = error
         self.conn.execute("RELEASE job")
+
+    def _own_copy(self, error: Exception) -> Exception:
+        """One exception raised in many threads would mix up their tracebacks."""
+        own = copy.copy(error)
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            own.args = (f"{error}: {self._path} was in use elsewhere for {self._timeout:g} s",)
+        own.__cause__ = error
+        return own
 
 
 def _settle(group: list[_Job]) -> None:
@@ -441,13 +453,6 @@ def _settle_in_loop(jobs: list[_Job]) -> None:
         job.settle()
 
 
-def _own_copy(error: Exception) -> Exception:
-    """One exception raised in many threads would mix up their tracebacks."""
-    own = copy.copy(error)
-    own.__cause__ = error
-    return own
-
-
 @dataclass(eq=False)
 class _Database:
     """The connections of one file, shared by a saver and its copies."""
@@ -464,7 +469,7 @@ class _Database:
                 f"path {self.path!r} is an in-memory database: give a file, or use InMemorySaver"
             )
         self._threads = ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="sqlite-read")
-        self.writer = _Writer(self._open_for_writing(), self.path)
+        self.writer = _Writer(self._open_for_writing(), self.path, self.timeout)
         atexit.register(self.close)
 
     def close(self) -> None:
