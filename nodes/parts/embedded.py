@@ -472,8 +472,8 @@ class EmbeddedChatModel(BaseChatModel):
     do: better start processes with `spawn`.
 
     Runs at about 60 tokens/s alone and 80 in all with four calls at once, on one CPU thread.
-    Answers at temperature 0 were the same alone and in company in all measurements; `n_parallel=1`
-    makes that certain.
+    Answers at temperature 0 were the same alone and in company in all measurements; llama.cpp does
+    not promise it, and `n_parallel=1` keeps calls apart.
 
     Calls take `temperature`, `max_tokens`, `seed`, `stop`, `response_format` and `grammar` (GBNF) as
     keyword arguments too; unknown ones are refused. Tools, images and audio are not supported.
