@@ -1,8 +1,8 @@
 r"""Repeats: tell whether an attempt failed as an earlier one did (ADR 021, decision 5).
 
 Two verdicts are compared by their blockers' keys. A key is the judge's own failure code, or else the
-justification with what varies by itself taken out: durations, timestamps, addresses, temporary and worktree paths,
-pids, uuids, ephemeral ports and the attempt's own id. A bare number is never taken out: it may be the defect.
+justification with what varies by itself taken out: durations, timestamps, addresses, temporary and worktree
+paths, pids, uuids, ephemeral ports and the attempt's own id. A bare number stays: it may be the defect.
 
 >>> normalized("1 row wrong in 0.12s") == normalized("1 row wrong in 0.31s")
 True
@@ -10,10 +10,10 @@ True
 False
 
 What a test runner prints is reduced further, to what tells which tests fail and how: stack frames, source
-excerpts, line numbers, passing tests and progress go, and order does not count. A missed repeat costs one attempt
-and a false one ends the recovery, so a line that is not known to be noise stays.
+excerpts, line numbers, passing tests and progress go, and order does not count. A missed repeat costs one
+attempt and a false one ends the recovery, so a line that is not known to be noise stays.
 
-All patterns scan in linear time: quantifiers are bounded, or a look-behind lets a run of characters start once.
+All patterns scan in linear time: quantifiers are bounded, or a run of characters starts only once.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _normalized(text: str, root: str) -> str:
 
 
 def _shortened(match: re.Match[str]) -> str:
-    """Take off a path its temporary or worktree root, and the folder below, whose name is made up each time."""
+    """Take off a temporary or worktree root, and the folder below it, whose name is made up each time."""
     path = match[0].replace("\\\\", "/").replace("\\", "/")
     root = _WORKTREES.search(path) or _TEMP.match(path)
     if root is None:
