@@ -1,0 +1,160 @@
+"""create_recursive_solver: parts in, compiled graph out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from langgraph_recursive.nodes import components as roles
+from langgraph_recursive.nodes.combine import SolvingAggregator
+from langgraph_recursive.nodes.components import Component, Components
+from langgraph_recursive.nodes.parts.aggregators import llm_aggregator
+from langgraph_recursive.nodes.parts.atomizers import depth_based, llm_atomizer
+from langgraph_recursive.nodes.parts.decomposers import llm_decomposer
+from langgraph_recursive.nodes.parts.solvers import llm_solver
+from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.state.errors import InvalidInputError, MissingDependencyError, MissingSolverError
+
+from .machine import state_machine
+from .solver import RecursiveSolver
+
+__all__ = ("create_recursive_solver",)
+
+_DEFAULT_DEPTH = 3
+
+
+def create_recursive_solver(
+    model: str | BaseChatModel | None = None,
+    *,
+    atomizer: Any = None,
+    decomposer: Any = None,
+    solver: Any = None,
+    aggregator: Any = None,
+    verifiers: Sequence[Any] | Callable[..., Any] = (),
+    prechecks: Sequence[Any] | Callable[..., Any] = (),
+    tools: Sequence[Any] = (),
+    policy: SolvePolicy | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
+    name: str = "recursive_solver",
+) -> RecursiveSolver:
+    """Build a solver that splits a task, solves the parts, combines them, checks every answer and repairs what fails.
+
+    Parts are plain callables or Runnables, sync or async; what is not given is made from `model`. Without a model only
+    `solver` is required: then a task is split only if there is a decomposer, and the solver also combines.
+
+    Args:
+        model: A chat model, or "provider:name" for `init_chat_model` (extra `models`).
+        atomizer: `(task, depth) -> bool`: whether to solve directly. By default the model is asked; without a model
+            tasks at depth 3 are solved directly.
+        decomposer: `(task, depth) -> list[str | TaskBrief | SubTask]`; an empty list means solve directly.
+        solver: `(task) -> str | TaskReport`.
+        aggregator: `(task, results) -> str | TaskReport`; `results` are texts that carry their reports.
+        verifiers: `(task, result, attempt) -> Verdict | bool`, each. Without any, nothing is checked and the result
+            says `verified: False`.
+        prechecks: `(task) -> Verdict | bool`, each: run on every attempt's spec before anything else.
+        tools: Tools for the built-in solver.
+        policy: The limits.
+        checkpointer: LangGraph saver; needed to resume.
+        store: LangGraph store, for the parts.
+        name: Name of the graph and of the message it answers with.
+
+    Returns:
+        A compiled graph: invoke, ainvoke, stream, astream, batch, get_state, get_graph.
+
+    Raises:
+        MissingSolverError: There is neither a model nor a solver.
+        ComponentError: A part cannot be called as its role asks.
+        InvalidInputError: Arguments contradict each other.
+        MissingDependencyError: A model is given by name and `langchain` is not installed.
+    """
+    policy = policy or SolvePolicy()
+    chat = _chat_model(model) if isinstance(model, str) else model
+    if chat is None and solver is None:
+        raise MissingSolverError(
+            "give a model (create_recursive_solver('provider:name')) or a solver (solver=lambda task: ...)",
+            field="model",
+        )
+    if tools and solver is not None:
+        raise InvalidInputError(
+            "tools go to the built-in solver: give tools or solver, not both", field="tools"
+        )
+    parts = _components(chat, atomizer, decomposer, solver, aggregator, tools, policy)
+    parts = dataclasses.replace(
+        parts, verifiers=_named(roles.VERIFIER, verifiers), prechecks=_named(roles.PRECHECK, prechecks)
+    )
+    compiled = state_machine(parts, policy, name).compile(checkpointer=checkpointer, store=store, name=name)
+    return RecursiveSolver.of(compiled, policy)
+
+
+def _components(
+    model: BaseChatModel | None,
+    atomizer: Any,
+    decomposer: Any,
+    solver: Any,
+    aggregator: Any,
+    tools: Sequence[Any],
+    policy: SolvePolicy,
+) -> Components:
+    """Fill in what is not given: from the model, or by rules.md 31 without one."""
+    if model is not None:
+        atomizer = atomizer if atomizer is not None else llm_atomizer(model)
+        decomposer = (
+            decomposer
+            if decomposer is not None
+            else llm_decomposer(model, max_subtasks=min(5, policy.max_children))
+        )
+        solver = (
+            solver
+            if solver is not None
+            else llm_solver(model, tools=tools, max_tool_rounds=policy.max_tool_rounds)
+        )
+        aggregator = aggregator if aggregator is not None else llm_aggregator(model)
+    elif atomizer is None and decomposer is not None:
+        atomizer = depth_based(_DEFAULT_DEPTH)
+    solving = Component(roles.SOLVER, solver)
+    plans_with_model = getattr(decomposer, "plans_with_model", False)
+    return Components(
+        solver=solving,
+        aggregator=Component(
+            roles.AGGREGATOR, aggregator if aggregator is not None else SolvingAggregator(solving)
+        ),
+        atomizer=None if atomizer is None else Component(roles.ATOMIZER, atomizer),
+        decomposer=None if decomposer is None else Component(roles.DECOMPOSER, decomposer),
+        on_child_failure=policy.on_child_failure or ("replan" if plans_with_model else "fail_fast"),
+    )
+
+
+def _named(role: roles.Role, given: Sequence[Any] | Callable[..., Any]) -> list[Component]:
+    """Make validators with distinct names, so that a failure says whose it is."""
+    targets = list(given) if isinstance(given, Sequence) else [given]
+    validators = [Component(role, target) for target in targets]
+    seen: Counter[str] = Counter()
+    for validator in validators:
+        seen[validator.name] += 1
+        if seen[validator.name] > 1:
+            validator.name = f"{validator.name}#{seen[validator.name]}"
+    return validators
+
+
+def _chat_model(name: str) -> BaseChatModel:
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"model {name!r} is given by name: pip install 'langgraph-recursive[models]', or pass a chat model",
+            field="model",
+            value=name,
+        ) from error
+    try:
+        return init_chat_model(name)
+    except ImportError as error:
+        raise MissingDependencyError(f"model {name!r}: {error}", field="model", value=name) from error
+    except ValueError as error:
+        raise InvalidInputError(f"model {name!r}: {error}", field="model", value=name) from error

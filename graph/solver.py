@@ -1,0 +1,273 @@
+"""The compiled solver: LangGraph's graph, opened for one run at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Self, cast
+
+from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+
+from langgraph_recursive.nodes.admit import read_task
+from langgraph_recursive.nodes.frame import last_human_text
+from langgraph_recursive.nodes.node import RUN_KEY
+from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.nodes.run import Run
+from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
+from langgraph_recursive.state.channels import SolverInput, SolverOutput, SolverState
+from langgraph_recursive.state.errors import (
+    FinishedThreadError,
+    InvalidInputError,
+    MissingThreadError,
+    UnknownThreadError,
+    WrongSaverError,
+)
+from langgraph_recursive.state.task import Task
+
+from .history import records, spent_by_run
+
+__all__ = ("RecursiveSolver",)
+
+_THREADS = 1_024
+
+
+class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverOutput]):
+    """What `create_recursive_solver` returns: a CompiledStateGraph that takes tasks in any form.
+
+    It accepts a str, TaskBrief, RootTaskAnchor, PromptValue or list of messages where a plain compiled graph accepts
+    only a dict, opens one `Run` for the whole tree, and rebuilds it from the checkpoints on a resume.
+    """
+
+    policy: SolvePolicy
+
+    @classmethod
+    def of(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], policy: SolvePolicy) -> Self:
+        """Make a solver of a compiled state machine."""
+        solver = cls.__new__(cls)
+        solver.__dict__.update(compiled.__dict__)
+        solver.policy = policy
+        return solver
+
+    def copy(self, update: dict[str, Any] | None = None) -> Self:
+        """Copy with some attributes replaced (`with_config` uses it)."""
+        solver = type(self).__new__(type(self))
+        solver.__dict__.update(self.__dict__, **(update or {}))
+        return solver
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # type: ignore[override]  # one signature in place of the overloads
+        """Run and stream, as `CompiledStateGraph.stream` does.
+
+        Raises:
+            RecursiveSolverError: The input or the thread is not fit to run.
+        """
+        if not _is_child(input, config):
+            opening = _Opening(self, input, config)
+            input, config = opening.input, opening.opened(opening.read() if opening.saver else [])
+        yield from super().stream(input, config, **kwargs)
+
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:  # type: ignore[override]  # likewise
+        """Run and stream on the event loop, as `CompiledStateGraph.astream` does.
+
+        Raises:
+            RecursiveSolverError: The input or the thread is not fit to run.
+        """
+        if not _is_child(input, config):
+            opening = _Opening(self, input, config)
+            input, config = opening.input, opening.opened(await opening.aread() if opening.saver else [])
+        async for chunk in super().astream(input, config, **kwargs):
+            yield chunk
+
+    def transform(
+        self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
+        """Give one final value inside a chain's `stream`, the same as in its `invoke`."""
+        yield self.invoke(_joined(list(input)), config, **kwargs)
+
+    async def atransform(
+        self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Give one final value inside a chain's `astream`."""
+        yield await self.ainvoke(_joined([chunk async for chunk in input]), config, **kwargs)
+
+
+def _joined(chunks: list[Any]) -> Any:
+    whole = chunks[0]
+    for chunk in chunks[1:]:
+        try:
+            whole = whole + chunk
+        except TypeError:
+            whole = chunk
+    return whole
+
+
+def _is_child(input: Any, config: RunnableConfig | None) -> bool:
+    """Whether this is a child task of a run that is already open: only `subtasks` hands over a `Task`."""
+    if not (isinstance(input, Mapping) and isinstance(input.get("task"), Task)):
+        return False
+    return RUN_KEY in ensure_config(config).get("configurable", {})
+
+
+class _Opening:
+    """What happens before a run: check and coerce the input, read the thread, make the run."""
+
+    def __init__(self, solver: RecursiveSolver, input: Any, config: RunnableConfig | None) -> None:
+        self.solver = solver
+        self.given = config or {}
+        self.config = ensure_config(merge(solver.config, self.given))
+        self.conf = self.config.get("configurable", {})
+        self.saver = cast(BaseCheckpointSaver[Any] | None, solver._resolve_checkpointer(self.config))
+        self.namespace = str(self.conf.get("checkpoint_ns", ""))
+        self.input = _coerced(input, solver.policy)
+        self.resuming = input is None or (isinstance(input, Command) and input.resume is not None)
+        if self.saver and not self.conf.get("thread_id"):
+            raise MissingThreadError(
+                "a checkpointer is set, so the config needs a thread: "
+                "config={'configurable': {'thread_id': 'my-thread'}}",
+                field="thread_id",
+            )
+        if self.resuming and not self.saver:
+            raise UnknownThreadError(
+                "there is no checkpointer, so there is nothing to resume", field="checkpointer"
+            )
+
+    def read(self) -> list[CheckpointTuple]:
+        """Read the thread with a sync saver, if there is something to carry on."""
+        saver = self.saver
+        assert saver is not None
+        loop = getattr(saver, "loop", None)
+        if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_running():
+            raise self._wrong("invoke and stream", "a sync one")
+        try:
+            latest = saver.get_tuple(self._at())
+        except (NotImplementedError, asyncio.InvalidStateError) as error:
+            raise self._wrong("invoke and stream", "a sync one") from error
+        self._check(latest)
+        return list(saver.list(self._thread())) if self._carries_on(latest) else []
+
+    async def aread(self) -> list[CheckpointTuple]:
+        """Read the thread with an async saver, if there is something to carry on."""
+        saver = self.saver
+        assert saver is not None
+        try:
+            latest = await saver.aget_tuple(self._at())
+        except NotImplementedError as error:
+            raise self._wrong("ainvoke and astream", "an async one") from error
+        self._check(latest)
+        return [entry async for entry in saver.alist(self._thread())] if self._carries_on(latest) else []
+
+    def _at(self) -> RunnableConfig:
+        return {"configurable": {"thread_id": self.conf["thread_id"], "checkpoint_ns": self.namespace}}
+
+    def _thread(self) -> RunnableConfig:
+        return {"configurable": {"thread_id": self.conf["thread_id"]}}
+
+    def _wrong(self, calls: str, kind: str) -> WrongSaverError:
+        return WrongSaverError(
+            f"{type(self.saver).__name__} does not serve {calls}: use {kind}, or open_sqlite, which serves both",
+            field="checkpointer",
+            value=type(self.saver).__name__,
+        )
+
+    def _check(self, latest: CheckpointTuple | None) -> None:
+        """Refuse to resume what was never stored or has ended.
+
+        Raises:
+            UnknownThreadError: Nothing is stored under this thread.
+            FinishedThreadError: Its last run has ended.
+        """
+        if not self.resuming or self.namespace:
+            return
+        thread = self.conf["thread_id"]
+        if latest is None:
+            raise UnknownThreadError(
+                f"thread {thread!r} has no checkpoint: a run that ended before its first one is started again with its input",
+                field="thread_id",
+                value=str(thread),
+            )
+        if _ended(latest):
+            raise FinishedThreadError(
+                f"the last run of thread {thread!r} has ended: give it a new task, or read its state",
+                field="thread_id",
+                value=str(thread),
+            )
+
+    def _carries_on(self, latest: CheckpointTuple | None) -> bool:
+        # An embedded solver gets its input again on a resume, so there only the checkpoint tells.
+        return latest is not None and (self.resuming or bool(self.namespace))
+
+    def opened(self, checkpoints: list[CheckpointTuple]) -> RunnableConfig:
+        """The config of the run, with the `Run` in it.
+
+        LangGraph's own `max_concurrency` would hold a node's place while its calls wait for one and deadlock, so it
+        becomes the run's width. Its recursion limit is per task's graph, and is raised to what the policy may need.
+        """
+        policy = self.solver.policy
+        spent = spent_by_run(records(checkpoints, under=self.namespace))
+        width = self.config.get("max_concurrency") or policy.max_concurrency
+        run = Run(self.solver, width=width, history=spent.usage, traces=spent.traces)
+        config: RunnableConfig = {
+            "configurable": {RUN_KEY: run},
+            "recursion_limit": max(self.config["recursion_limit"], policy.recursion_limit),
+            "max_concurrency": _THREADS,
+        }
+        return merge(self.given, config)
+
+
+def merge(first: RunnableConfig | None, second: RunnableConfig | None) -> RunnableConfig:
+    """Merge two configs; the second wins, `configurable` key by key."""
+    one, two = first or {}, second or {}
+    merged = {**one, **two}
+    merged["configurable"] = {**one.get("configurable", {}), **two.get("configurable", {})}
+    return cast(RunnableConfig, merged)
+
+
+def _ended(latest: CheckpointTuple) -> bool:
+    """Whether the last run on a thread has ended: it has a result, and nothing was written since."""
+    values = latest.checkpoint["channel_values"]
+    return not latest.pending_writes and (bool(values.get("success")) or values.get("halt") is not None)
+
+
+def _coerced(input: Any, policy: SolvePolicy) -> Any:
+    """Bring any form of task into the graph's input, and refuse a bad one before anything runs.
+
+    Raises:
+        InvalidInputError: There is no task in it, or the task breaks a rule.
+    """
+    if input is None or isinstance(input, Command):
+        return input
+    values = _as_input(input)
+    messages = convert_to_messages(values.get("messages") or [])
+    if values.get("task") is not None or last_human_text(messages) is not None or not messages:
+        read_task(values.get("task"), messages, values.get("task_id"), policy)
+    return values
+
+
+def _as_input(input: Any) -> dict[str, Any]:
+    if isinstance(input, Mapping) and not _is_task_data(input):
+        return dict(input)
+    if isinstance(input, PromptValue):
+        return {"messages": input.to_messages()}
+    if isinstance(input, BaseMessage):
+        return {"messages": [input]}
+    if isinstance(input, list):
+        return {"messages": input}
+    if isinstance(input, str | TaskBrief | RootTaskAnchor | Task | Mapping):
+        return {"task": input}
+    raise InvalidInputError(
+        f"input is a {type(input).__name__}: give a str, a TaskBrief, a RootTaskAnchor, messages, or a dict with 'task'",
+        field="input",
+        value=input,
+    )
+
+
+def _is_task_data(values: Mapping[str, Any]) -> bool:
+    """Whether a mapping is a brief or anchor as plain data, rather than the graph's input."""
+    return "objective" in values and "completion_criteria" in values

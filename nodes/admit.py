@@ -1,0 +1,172 @@
+"""admit: take the task in, and check its spec before anything runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import AnyMessage
+from langgraph.types import Overwrite
+from pydantic import ValidationError
+
+from langgraph_recursive.state.brief import (
+    RootTaskAnchor,
+    TaskBrief,
+    anchor_of,
+    brief_of,
+    render_brief,
+    same_task,
+)
+from langgraph_recursive.state.errors import InvalidInputError, invalid_fields
+from langgraph_recursive.state.ids import ROOT_ID, check_root_id
+from langgraph_recursive.state.task import HaltType, Task
+from langgraph_recursive.state.trace import cut
+from langgraph_recursive.state.usage import Usage
+from langgraph_recursive.state.verdict import Verdict
+
+from .components import Component
+from .context import CallFailed, Context
+from .frame import Frame, last_human_text
+from .node import Update
+from .outcome import empty_outputs, halted
+from .policy import SolvePolicy
+
+__all__ = ("admit", "read_task")
+
+
+async def admit(frame: Frame, context: Context) -> Update:
+    """Start an attempt: of a new run, of a child, or of the fix that recovery made.
+
+    The pre-execute validators run on every attempt, fixes included (ADR 021, constraints preserved). A spec they
+    refuse ends the task: `root_spec` cannot change, so no fix could cure it.
+    """
+    task = read_task(frame.task, frame.messages, frame.task_id, context.policy, previous=frame.current)
+    if frame.current is not None and _same_chain(task, frame.current):
+        context.at(task, elapsed=frame.elapsed)
+        update: Update = {"current": task, **new_attempt(task)}
+    else:
+        frame = Frame(total_usage=frame.total_usage)
+        context.at(task, elapsed=0.0)
+        context.count(Usage(tasks=1))
+        update = {"current": task, **new_run(task), "elapsed": Overwrite(0.0)}
+    context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
+    refusal = await _refusal(context)
+    if refusal is not None:
+        update |= halted(frame, context, *refusal)
+    if "elapsed" in update:  # a new run: what it spent and logged takes the place of the last run's
+        update |= {"spent": Overwrite(context.spent), "log": Overwrite(context.log)}
+    return update
+
+
+def _same_chain(task: Task, current: Task) -> bool:
+    return task.attempt > 1 and task.run == current.run and task.root_ref == current.root_ref
+
+
+def new_attempt(task: Task) -> Update:
+    """The channels that a new attempt starts with (rules.md 12).
+
+    Failures, attempts, traces and usage only grow. A re-aggregation keeps the children; any other attempt has none.
+    """
+    fresh = {"report": None, "verdict": None, "halt": None, "replans": 0, "replanning": False}
+    return (
+        fresh
+        if task.start == "aggregate"
+        else {**fresh, "plan": [], "children": {}, "reviews": [], "next_child": 1}
+    )
+
+
+def new_run(task: Task) -> Update:
+    """The channels that a new run starts with, so that an interrupted one does not show the last run's result."""
+    return {**empty_outputs(), **new_attempt(task), "made_by": "solve", "best": None, "best_failures": 0}
+
+
+async def _refusal(context: Context) -> tuple[HaltType, str] | None:
+    """Run the pre-execute validators side by side; why the spec is refused, or None."""
+    checks = context.parts.prechecks
+    verdicts = await context.side_by_side(
+        [(check.name, functools.partial(_precheck, check)) for check in checks]
+    )
+    for check, verdict in zip(checks, verdicts, strict=True):
+        if verdict.outcome == "error":
+            return "validator_error", f"precheck {check.name}: {verdict.error or 'returned no checks'}"
+        if verdict.outcome != "passed":
+            reasons = [
+                entry.justification for entry in verdict.checks if entry.status != "passed" and entry.required
+            ]
+            return "precheck_failed", f"{check.name}: {'; '.join(reasons) or verdict.feedback or 'refused'}"
+    return None
+
+
+async def _precheck(check: Component, context: Context) -> Verdict:
+    try:
+        return cast(Verdict, await check(context, task=context.attempt))
+    except CallFailed as failure:
+        return Verdict(error=str(failure))
+
+
+def read_task(
+    given: Any,
+    messages: Sequence[AnyMessage],
+    task_id: str | None,
+    policy: SolvePolicy,
+    *,
+    previous: Task | None = None,
+) -> Task:
+    """Make a task of what the caller gave.
+
+    Args:
+        given: A text, TaskBrief, RootTaskAnchor or Task, also as plain data; None takes the last human message.
+        messages: The conversation.
+        task_id: The root's id; None is `t`.
+        policy: Its limits.
+        previous: The last task on this thread; a new run gets the next run number.
+
+    Raises:
+        InvalidInputError: There is no task, it is empty, or it breaks a bound.
+    """
+    value = _typed(given if given is not None else last_human_text(messages))
+    if isinstance(value, Task):
+        return value
+    if isinstance(value, str):
+        _check_text(value, policy.max_spec_chars)
+    brief = brief_of(value)
+    return Task(
+        id=check_root_id(task_id if task_id is not None else ROOT_ID),
+        spec=value if isinstance(value, str) else render_brief(brief),
+        brief=brief,
+        anchor=anchor_of(value),
+        run=previous.run + 1 if previous is not None else 1,
+        lineage=[same_task(brief.objective)],
+    )
+
+
+def _check_text(text: str, limit: int) -> None:
+    if not text.strip():
+        raise InvalidInputError("task is empty: say what is to be done", field="task", value=text)
+    if len(text) > limit:
+        raise InvalidInputError(
+            f"task has {len(text)} characters, max_spec_chars is {limit}: shorten it, or raise the limit",
+            field="task",
+            value=text,
+        )
+
+
+def _typed(value: Any) -> str | TaskBrief | RootTaskAnchor | Task:
+    if isinstance(value, str | TaskBrief | RootTaskAnchor | Task):
+        return value
+    if isinstance(value, Mapping):
+        kind = Task if "spec" in value else TaskBrief if "reason" in value else RootTaskAnchor
+        try:
+            return kind.model_validate(dict(value))
+        except ValidationError as error:
+            raise InvalidInputError(invalid_fields("task", error), field="task", value=value) from error
+    if value is None:
+        raise InvalidInputError(
+            "there is no task: give {'task': ...} or {'messages': [...]} with a human message", field="task"
+        )
+    raise InvalidInputError(
+        f"task is a {type(value).__name__}: give a str, a TaskBrief or a RootTaskAnchor",
+        field="task",
+        value=value,
+    )

@@ -1,0 +1,367 @@
+"""What a node has at hand while it runs, and the durable call that everything goes through."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import LLMResult
+from langchain_core.runnables import Runnable
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.errors import GraphBubbleUp
+
+from langgraph_recursive.state.errors import (
+    CallTimeoutError,
+    ComponentError,
+    InvalidPolicyError,
+    MixedResultError,
+    UnparsableOutputError,
+)
+from langgraph_recursive.state.event import EventType
+from langgraph_recursive.state.evidence import bounded
+from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.trace import SolveTrace, TraceType
+from langgraph_recursive.state.usage import Usage
+
+from .effects import Body, Invoke, Start, gather
+from .policy import SolvePolicy
+from .run import Run, TakeSlot, TaskStopped
+
+if TYPE_CHECKING:
+    from .components import Components
+
+__all__ = ("CallFailed", "Context", "current_context", "entered", "invoke")
+
+Target = Callable[..., Any] | Runnable[Any, Any]
+
+_RAW_CHARS = 2_000
+_MESSAGE_CHARS = 1_000
+
+
+class CallFailed(Exception):  # noqa: N818 - a value for the node, never seen by a caller
+    """A component call that did not give a usable answer, after its retries.
+
+    Attributes:
+        kind: `failed`: it raised. `timed_out`: it took too long. `unparsable`: its output has the wrong form.
+        error_type: Class name of the exception.
+        message: Its text, bounded.
+        raw: The output that could not be parsed, bounded.
+    """
+
+    def __init__(
+        self, kind: Literal["failed", "timed_out", "unparsable"], error_type: str, message: str, raw: str = ""
+    ) -> None:
+        super().__init__(kind, error_type, message, raw)
+        self.kind = kind
+        self.error_type = error_type
+        self.message = message
+        self.raw = raw
+
+    def __str__(self) -> str:
+        return f"{self.error_type}: {self.message}" if self.message else self.error_type
+
+
+@dataclass
+class Context:
+    """What one execution of one node has at hand.
+
+    Attributes:
+        run: What the whole tree shares.
+        parts: The components.
+        policy: The limits.
+        name: Name of the solver's graph.
+        task: The attempt at work; None only in `admit`, before there is one.
+        outermost: Whether this is the root task of the run.
+        deadline: `time.monotonic()` value at which the task's time is up.
+        until: The same for the component call under way.
+        spent: What this execution has spent; the node's wrapper stores it.
+        log: Traces of this execution, likewise.
+    """
+
+    run: Run
+    parts: Components
+    policy: SolvePolicy
+    name: str
+    task: Task | None = None
+    outermost: bool = False
+    deadline: float | None = None
+    until: float | None = None
+    spent: Usage = field(default_factory=Usage)
+    log: list[SolveTrace] = field(default_factory=list)
+
+    def at(self, task: Task, *, elapsed: float) -> None:
+        """Work on this attempt from here on.
+
+        Args:
+            task: The attempt.
+            elapsed: Seconds the task has already taken.
+        """
+        self.task = task
+        self.outermost = task.parent_id is None
+        limit = self.policy.max_task_seconds
+        self.deadline = self.run.limit(task, None if limit is None else max(0.0, limit - elapsed))
+
+    @property
+    def attempt(self) -> Task:
+        """The attempt at work."""
+        if self.task is None:
+            raise RuntimeError("no task has been admitted yet")
+        return self.task
+
+    def trace(self, kind: TraceType, detail: str = "", *, attempt: int = 0) -> None:
+        """Record what happened."""
+        task = self.attempt
+        entry = SolveTrace(
+            type=kind, detail=detail, depth=task.depth, attempt=attempt, task_id=task.id, time=time.time()
+        )
+        self.log.append(entry)
+        self.run.record(task, entry)
+
+    def emit(
+        self, kind: EventType, *, usage: Usage | None = None, seconds: float | None = None, **data: Any
+    ) -> None:
+        """Tell those who stream what happened to the attempt at work."""
+        self.run.emit(kind, self.attempt, data, usage=usage, seconds=seconds)
+
+    def count(self, usage: Usage) -> None:
+        """Count something that is not a call."""
+        self.spent += usage
+        self.run.ledger.add(self.attempt.run, usage)
+
+    def take_fix(self) -> bool:
+        """Count a fix of the whole tree if `max_fixes_total` allows one more."""
+        taken = self.run.ledger.take_fix(self.attempt.run, self.policy.max_fixes_total)
+        if taken:
+            self.spent += Usage(fixes=1)
+        return taken
+
+    def check(self) -> None:
+        """Raise when the task must end.
+
+        Raises:
+            TaskStopped: It was stopped, or its time is up.
+        """
+        if self.task is not None and self.run.stopped(self.task.id):
+            raise TaskStopped("cancelled", "the task was stopped")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise TaskStopped("timed_out", "the task's time (max_task_seconds) is up")
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the earlier of the call's deadline and the task's; None when there is neither."""
+        limits = [limit for limit in (self.until, self.deadline) if limit is not None]
+        return max(0.001, min(limits) - time.monotonic()) if limits else None
+
+    def fork(self) -> Context:
+        """A context for one component call: its repeats share one deadline, and it counts for itself."""
+        timeout = self.policy.call_timeout
+        until = None if timeout is None else time.monotonic() + timeout
+        return dataclasses.replace(self, spent=Usage(), log=[], until=until)
+
+    def absorb(self, fork: Context) -> None:
+        """Count what a fork spent."""
+        self.spent += fork.spent
+
+    def start(
+        self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None
+    ) -> Start[dict[str, Any]]:
+        """Prepare a durable call; `result` reads its record.
+
+        Args:
+            name: Name of the LangGraph task.
+            function: A function, sync or async, or a Runnable.
+            args: What it is called with.
+            convert: Gives the call's value its type before it is stored.
+        """
+        return Start(name, _Call(self, name, function, args, convert or _same).body, retry=self.policy.retry)
+
+    def result(self, record: Mapping[str, Any]) -> Any:
+        """Count what a call spent and return its value.
+
+        Raises:
+            CallFailed: It gave none.
+            TaskStopped: The task was stopped meanwhile.
+        """
+        self.spent += Usage.model_validate(record.get("usage") or record.get("branch"))
+        if stopped := record.get("stopped"):
+            raise TaskStopped(*stopped)
+        if error := record.get("error"):
+            raise CallFailed(*error)
+        return record["value"]
+
+    async def call(
+        self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Call something durably, in a slot, with retries and a time-out, and return its value."""
+        [record] = await gather([await self.start(name, function, *args, convert=convert)])
+        return self.result(record)
+
+    async def side_by_side(self, branches: Sequence[tuple[str, Callable[[Context], Body[Any]]]]) -> list[Any]:
+        """Run bodies at once, each with a context of its own, and return their values in order.
+
+        A single one runs right here: a branch costs a LangGraph task.
+        """
+        if len(branches) == 1:
+            return [await branches[0][1](self)]
+        handles = [await Start(name, functools.partial(self._branch, body)) for name, body in branches]
+        return [self.result(record) for record in await gather(handles)]
+
+    async def _branch(self, body: Callable[[Context], Body[Any]]) -> dict[str, Any]:
+        fork = self.fork()
+        # "branch", not "usage": the calls inside have records of their own, and a resume counts those.
+        try:
+            with entered(fork):
+                return {"value": await body(fork), "branch": fork.spent}
+        except TaskStopped as stop:
+            return {"stopped": [stop.halt, stop.detail], "branch": fork.spent}
+        except CallFailed as failure:
+            return {"error": failure.args, "branch": fork.spent}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_current: contextvars.ContextVar[Context | None] = contextvars.ContextVar(
+    "langgraph_recursive_context", default=None
+)
+
+
+def current_context() -> Context | None:
+    """The context of the node that is running, or None outside a run."""
+    return _current.get()
+
+
+@contextlib.contextmanager
+def entered(context: Context) -> Iterator[None]:
+    """Make a context the current one."""
+    token = _current.set(context)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+async def invoke(name: str, function: Target, *args: Any) -> Any:
+    """Call a function: durably when a node is running, directly otherwise, so that parts also work by themselves."""
+    context = current_context()
+    return await (Invoke(function, *args) if context is None else context.call(name, function, *args))
+
+
+class _Call:
+    """One durable call and its tries. Only its body runs inside the LangGraph task."""
+
+    def __init__(
+        self,
+        context: Context,
+        name: str,
+        function: Target,
+        args: tuple[Any, ...],
+        convert: Callable[[Any], Any],
+    ) -> None:
+        self.context = context
+        self.name = name
+        self.function = function
+        self.args = args
+        self.convert = convert
+        self.tries = 0
+        self.spent = Usage()
+
+    async def body(self) -> dict[str, Any]:
+        """Make one try and return its record: a value or an error, and what all tries spent."""
+        run, task = self.context.run, self.context.task
+        self.tries += 1
+        owner = task.id if task is not None else ""
+        try:
+            with entered(self.context), run.cancellable(owner):
+                record = await self._tried()
+        except TaskStopped as stop:
+            record = {"stopped": [stop.halt, stop.detail]}
+        return {**record, "usage": self.spent}
+
+    async def _tried(self) -> dict[str, Any]:
+        give = await TakeSlot(self.context.run.slots, self.context.check)
+        started = time.monotonic()
+        counter = _Counter()
+        token = _counter.set(counter)
+        try:
+            value = self.convert(await Invoke(self.function, *self.args, timeout=self.context.remaining))
+        except (GraphBubbleUp, ComponentError, InvalidPolicyError, MixedResultError):
+            raise
+        except Exception as error:  # a work failure: it becomes a report, a verdict or a halt
+            if self._again(error):
+                raise
+            return {"error": _described(error)}
+        finally:
+            give()
+            _counter.reset(token)
+            self._count(counter.usage + Usage(calls=1), time.monotonic() - started)
+        self.context.check()
+        return {"value": value}
+
+    def _count(self, usage: Usage, seconds: float) -> None:
+        self.spent += usage
+        if self.context.task is not None:
+            self.context.run.ledger.add(self.context.task.run, usage)
+            self.context.emit("call_finished", usage=usage, seconds=seconds, call=self.name)
+
+    def _again(self, error: Exception) -> bool:
+        policy = self.context.policy.retry
+        if policy is None or self.tries >= policy.max_attempts:
+            return False
+        if self.context.until is not None and time.monotonic() > self.context.until:
+            return False
+        wanted = policy.retry_on
+        if isinstance(wanted, type):
+            return isinstance(error, wanted)
+        return wanted(error) if callable(wanted) else isinstance(error, tuple(wanted))
+
+
+def _described(error: Exception) -> list[str]:
+    message = bounded(str(error), limit=_MESSAGE_CHARS).text
+    if isinstance(error, UnparsableOutputError):
+        return [
+            "unparsable",
+            type(error).__name__,
+            message,
+            bounded(str(error.value or ""), limit=_RAW_CHARS).text,
+        ]
+    kind = "timed_out" if isinstance(error, CallTimeoutError) else "failed"
+    return [kind, type(error).__name__, message]
+
+
+class _Counter(BaseCallbackHandler):
+    """Counts the model calls made inside one component call, through LangChain's callbacks."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+        self.usage += Usage(model_calls=1)
+
+    def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
+        self.usage += Usage(model_calls=1)
+
+    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        for generations in response.generations:
+            for generation in generations:
+                message = getattr(generation, "message", None)
+                if isinstance(message, AIMessage) and message.usage_metadata:
+                    self.usage += Usage(
+                        input_tokens=message.usage_metadata["input_tokens"],
+                        output_tokens=message.usage_metadata["output_tokens"],
+                    )
+
+
+_counter: contextvars.ContextVar[_Counter | None] = contextvars.ContextVar(
+    "langgraph_recursive_counter", default=None
+)
+register_configure_hook(_counter, inheritable=True)

@@ -1,0 +1,104 @@
+"""decompose: decide whether to split the task, and into what."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from langgraph_recursive.state.brief import SubTask, same_task
+from langgraph_recursive.state.plan import faults_of, objectives, planned
+from langgraph_recursive.state.task import Task, TaskInput
+from langgraph_recursive.state.trace import cut, listed
+
+from .context import Context
+from .frame import Frame
+from .node import Update
+from .outcome import halted
+
+__all__ = ("decompose",)
+
+
+async def decompose(frame: Frame, context: Context) -> Update:
+    """Plan the task: an empty plan means that it is solved directly.
+
+    The depth limit is tested before the atomizer is asked, and the atomizer is asked once per task (rules.md 11). A
+    plan that breaks a rule is asked for again once, with the reason; then the task is solved directly.
+    """
+    task = frame.attempt
+    decomposer = context.parts.decomposer
+    if decomposer is None or task.depth >= context.policy.max_depth or await _is_atomic(frame, context):
+        return _direct(frame)
+    plan, faults = await _sound_plan(frame, context)
+    if frame.replanning and plan and _same_plan(plan, frame):
+        return halted(frame, context, "child_failed", "the new plan is the same as the one that failed")
+    if not plan:
+        if faults:
+            context.trace("DECOMPOSED", f"0: the plan was refused twice ({faults}); solved directly")
+        return _direct(frame)
+    context.trace("DECOMPOSED", listed(objectives(plan)))
+    kept = _kept(frame)
+    children = planned(plan, task, first=frame.next_child)
+    context.emit("decomposed", children=[[child.id, cut(child.brief.objective)] for child in children])
+    return {
+        "plan": [*kept, *children],
+        "children": {child.id: frame.children[child.id] for child in kept},
+        "next_child": frame.next_child + len(children),
+        "replanning": False,
+    }
+
+
+def _kept(frame: Frame) -> list:
+    """The accepted children that a replan keeps."""
+    return [child for child in frame.plan if frame.replanning and child.id not in frame.missing]
+
+
+async def _is_atomic(frame: Frame, context: Context) -> bool:
+    task = frame.attempt
+    atomizer = context.parts.atomizer
+    if atomizer is None or task.attempt > 1 or frame.replanning:
+        return False
+    return cast(bool, await atomizer(context, task=task, depth=task.depth))
+
+
+async def _sound_plan(frame: Frame, context: Context) -> tuple[list[SubTask], str]:
+    """Ask for a plan, twice at most; an empty one with the faults that remained."""
+    task = _with_findings(frame)
+    reason: str | None = None
+    for _ in range(2):
+        plan = await _proposed(context, task, reason)
+        faults = faults_of(
+            plan,
+            task,
+            taken=[answer.task for answer in frame.accepted] if frame.replanning else (),
+            places=context.policy.max_children,
+        )
+        if not faults:
+            return plan, ""
+        reason = "; ".join(faults)
+    return [], reason or ""
+
+
+async def _proposed(context: Context, task: Task, reason: str | None) -> list[SubTask]:
+    decomposer = context.parts.decomposer
+    assert decomposer is not None
+    return cast(list[SubTask], await decomposer(context, task=task, depth=task.depth, complaint=reason))
+
+
+def _with_findings(frame: Frame) -> Task:
+    """On a replan the accepted children are shown as inputs."""
+    if not frame.replanning:
+        return frame.attempt
+    found = [
+        TaskInput(task_id=answer.task_id, objective=answer.task, text=str(answer))
+        for answer in frame.accepted
+    ]
+    return frame.attempt.model_copy(update={"inputs": [*frame.attempt.inputs, *found]})
+
+
+def _same_plan(plan: list[SubTask], frame: Frame) -> bool:
+    failed = {same_task(child.brief.objective) for child in frame.plan if child.id in frame.missing}
+    return {same_task(text) for text in objectives(plan)} == failed
+
+
+def _direct(frame: Frame) -> Update:
+    """Solve directly; after a replan that came to nothing, with the accepted results at hand."""
+    return {"plan": [], "children": {}, "replanning": False, "current": _with_findings(frame)}

@@ -1,0 +1,126 @@
+"""A node as LangGraph runs it: loads the frame, runs the body in its context, stores what it spent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_stream_writer
+from langgraph.errors import GraphInterrupt
+
+from .context import CallFailed, Context, entered
+from .effects import Body, adrive, drive
+from .frame import Frame
+from .outcome import halted
+from .run import Run, TaskStopped
+
+if TYPE_CHECKING:
+    from .components import Components
+    from .policy import SolvePolicy
+
+__all__ = ("RUN_KEY", "Node", "NodeBody", "Update", "run_of")
+
+RUN_KEY = "__recursive_run"
+
+Update = dict[str, Any]
+NodeBody = Callable[[Frame, Context], Body[Update]]
+
+
+def run_of(config: RunnableConfig) -> Run:
+    """The run a node belongs to.
+
+    Raises:
+        RuntimeError: The state machine was run without its own `stream` or `astream`.
+    """
+    run = config.get("configurable", {}).get(RUN_KEY)
+    if not isinstance(run, Run):
+        raise RuntimeError("this graph runs only through the solver that create_recursive_solver returned")
+    return run
+
+
+class Node(Runnable[dict[str, Any], Update]):
+    """One node of the state machine.
+
+    Args:
+        name: Its name in the graph.
+        body: What it does, written once for sync and async.
+        parts: The components.
+        policy: The limits.
+        solver_name: Name of the solver's graph.
+    """
+
+    def __init__(
+        self, name: str, body: NodeBody, parts: Components, policy: SolvePolicy, solver_name: str
+    ) -> None:
+        self.name = name
+        self.body = body
+        self.parts = parts
+        self.policy = policy
+        self.solver_name = solver_name
+
+    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the body in this thread."""
+        execution = _Execution(self, input, config or {})
+        try:
+            with entered(execution.context):
+                return execution.finish(drive(self.body(execution.frame, execution.context)))
+        except (TaskStopped, CallFailed) as stop:
+            return execution.stopped(stop)
+        except GraphInterrupt as interrupt:
+            raise execution.interrupted(interrupt) from None
+
+    async def ainvoke(
+        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Update:
+        """Run the body on the event loop."""
+        execution = _Execution(self, input, config or {})
+        try:
+            with entered(execution.context):
+                return execution.finish(await adrive(self.body(execution.frame, execution.context)))
+        except (TaskStopped, CallFailed) as stop:
+            return execution.stopped(stop)
+        except GraphInterrupt as interrupt:
+            raise execution.interrupted(interrupt) from None
+
+
+class _Execution:
+    """One execution of a node: what comes before and after its body, the same in both worlds."""
+
+    def __init__(self, node: Node, values: dict[str, Any], config: RunnableConfig) -> None:
+        self.run = run_of(config)
+        self.started = time.monotonic()
+        self.frame = Frame.load(values)
+        self.nested = "|" in config.get("configurable", {}).get("checkpoint_ns", "")
+        self.context = Context(run=self.run, parts=node.parts, policy=node.policy, name=node.solver_name)
+        if node.name != "admit":  # which works on the task it is given, not on the last run's
+            self.context.at(self.frame.attempt, elapsed=self.frame.elapsed)
+        if not self.nested:
+            self.run.listen(get_stream_writer())
+
+    def finish(self, update: Update) -> Update:
+        """Add what the execution spent and logged to the node's update."""
+        return {
+            "spent": self.context.spent,
+            "log": self.context.log,
+            "elapsed": time.monotonic() - self.started,
+            **update,
+        }
+
+    def stopped(self, stop: TaskStopped | CallFailed) -> Update:
+        """The update of a node whose task must end."""
+        if isinstance(stop, TaskStopped):
+            return self.finish(halted(self.frame, self.context, stop.halt, stop.detail))
+        kind = {"unparsable": "protocol_error", "timed_out": "task_failed", "failed": "task_failed"}[
+            stop.kind
+        ]
+        return self.finish(halted(self.frame, self.context, kind, str(stop), error=stop))
+
+    def interrupted(self, interrupt: GraphInterrupt) -> GraphInterrupt:
+        """The interrupt to raise from the node.
+
+        The interrupts of its calls are already recorded by them. A nested graph that raised them again would show each
+        several times, and an outermost one that raised none would lose them.
+        """
+        return GraphInterrupt(()) if self.nested else interrupt

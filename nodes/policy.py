@@ -1,0 +1,103 @@
+"""The policy: every limit of a solver, in one place."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from langgraph.types import RetryPolicy
+from pydantic import ConfigDict, Field, ValidationError
+
+from langgraph_recursive.state._model import Given
+from langgraph_recursive.state.errors import InvalidPolicyError, invalid_fields
+
+from .retry import is_transient
+
+__all__ = ("ChildFailure", "SolvePolicy")
+
+ChildFailure = Literal["fail_fast", "replan", "best_effort"]
+
+_STEPS_PER_PASS = 8
+_SPARE_STEPS = 25
+
+
+class SolvePolicy(Given):
+    """The limits of a solver. Frozen; `policy.model_copy(update={...})` makes a changed one.
+
+    Raises:
+        InvalidPolicyError: A field is unknown or out of bounds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    max_depth: int = Field(5, ge=0)
+    """Depth at which every task is solved directly; the root is 0. With 0 nothing is ever split."""
+
+    max_children: int = Field(6, ge=1)
+    """Children per attempt of a task. A replan opens a new quota for the children it adds."""
+
+    max_attempts: int = Field(3, ge=1)
+    """Attempts per task, the first included. 1 leaves every retry to the parent."""
+
+    max_fixes_total: int = Field(10, ge=0)
+    """Fix attempts in the whole tree and run. 0 allows none."""
+
+    max_replans: int = Field(1, ge=0)
+    """Replans per attempt, whoever reviews. 0 allows none."""
+
+    max_revisions: int = Field(1, ge=0)
+    """Extra attempts a parent may grant one child with REVISE_CHILD. 0 allows none."""
+
+    max_concurrency: int = Field(4, ge=1)
+    """Component calls at once in the whole tree. `max_concurrency` in the config of one run takes its place."""
+
+    on_child_failure: ChildFailure | None = None
+    """What the rule-based reviewer does with a child that has no accepted answer. `fail_fast` ends the task at once
+    and stops the other children; `replan` plans once more, then fails; `best_effort` aggregates what was accepted and
+    lists what is missing. None means `replan` with `llm_decomposer`, else `fail_fast`."""
+
+    sequential_children: bool = False
+    """Run each child to its end before the next one starts."""
+
+    stall_window: int = Field(1, ge=0)
+    """How many attempts back a repeated verdict halts recovery. 1 compares with the previous attempt, 2 also finds
+    A-B-A, 0 switches the test off."""
+
+    call_timeout: float | None = Field(600.0, gt=0)
+    """Seconds one component call may take, its repeats for unparsable output included. None sets no limit."""
+
+    max_task_seconds: float | None = Field(None, gt=0)
+    """Seconds one task may take with all its attempts and children. None sets no limit."""
+
+    max_tool_rounds: int = Field(8, ge=1)
+    """Rounds of tool calls in one answer of a solver with tools."""
+
+    max_spec_chars: int = Field(50_000, ge=1)
+    """Characters of a task given as a plain string."""
+
+    max_evidence_chars: int = Field(20_000, ge=0)
+    """Characters of failure detail that a recovery spec carries; the oldest is dropped first."""
+
+    retry: RetryPolicy | None = Field(default_factory=lambda: RetryPolicy(retry_on=is_transient))
+    """How often a component call that raises is tried again. By default 3 tries, for transient provider errors (429,
+    time-outs, lost connections, 5xx) only. None tries once."""
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise InvalidPolicyError(_explain(error), field=str(error.errors()[0]["loc"][0])) from error
+
+    @property
+    def recursion_limit(self) -> int:
+        """Supersteps that one task's graph may need: every attempt with all its children, reviews and replans."""
+        children = self.max_children * (1 + self.max_replans) * (1 + self.max_revisions)
+        passes = (self.max_attempts + self.max_revisions + 1) * (1 + self.max_replans)
+        return _SPARE_STEPS + passes * (_STEPS_PER_PASS + 2 * children)
+
+
+def _explain(error: ValidationError) -> str:
+    known = ", ".join(sorted(SolvePolicy.model_fields))
+    lines = invalid_fields("SolvePolicy", error)
+    if any(detail["type"] == "extra_forbidden" for detail in error.errors()):
+        return f"{lines}\nfields of SolvePolicy: {known}"
+    return lines

@@ -1,0 +1,252 @@
+"""What one run shares across its whole tree: slots, the ledger, stopped tasks, traces.
+
+One `Run` is made by the outermost `stream` or `astream` and travels in the config. Nothing of it is authoritative: on
+resume it is rebuilt from the checkpoints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from langgraph_recursive.state.event import Event, EventType
+from langgraph_recursive.state.ids import is_under
+from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.trace import SolveTrace
+from langgraph_recursive.state.usage import Usage
+
+from .effects import Effect
+
+__all__ = ("Ledger", "Run", "Slots", "TaskStopped")
+
+_POLL_SECONDS = 0.2
+
+
+class TaskStopped(Exception):  # noqa: N818 - control flow, not an error of the library
+    """The task must end now: it was cancelled, or its time is up. Becomes its halt."""
+
+    def __init__(self, halt: str, detail: str) -> None:
+        super().__init__(detail)
+        self.halt = halt
+        self.detail = detail
+
+
+class Slots:
+    """Places for component calls, shared by the whole tree.
+
+    Args:
+        width: Calls at once.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._free = width
+        self._changed = threading.Condition()
+        self._semaphore = asyncio.Semaphore(width)
+
+    def take(self, check: Callable[[], None]) -> None:
+        """Wait for a place. `check` raises when waiting has no more sense."""
+        with self._changed:
+            while True:
+                check()
+                if self._free:
+                    self._free -= 1
+                    return
+                self._changed.wait(_POLL_SECONDS)
+
+    def give(self) -> None:
+        """Free a place taken with `take`."""
+        with self._changed:
+            self._free += 1
+            self._changed.notify()
+
+    async def atake(self, check: Callable[[], None]) -> None:
+        """Wait for a place on the event loop."""
+        check()
+        await self._semaphore.acquire()
+        try:
+            check()
+        except BaseException:
+            self._semaphore.release()
+            raise
+
+    def agive(self) -> None:
+        """Free a place taken with `atake`."""
+        self._semaphore.release()
+
+
+class TakeSlot(Effect[Callable[[], None]]):
+    """Wait for a place among the run's calls; gives back what frees it."""
+
+    def __init__(self, slots: Slots, check: Callable[[], None]) -> None:
+        self.slots = slots
+        self.check = check
+
+    def perform(self) -> Callable[[], None]:
+        self.slots.take(self.check)
+        return self.slots.give
+
+    async def aperform(self) -> Callable[[], None]:
+        await self.slots.atake(self.check)
+        return self.slots.agive
+
+
+class Ledger:
+    """What each run on this thread has spent. Thread safe.
+
+    Args:
+        history: What earlier processes spent, by run number, as read from the checkpoints.
+    """
+
+    def __init__(self, history: dict[int, Usage] | None = None) -> None:
+        self._lock = threading.Lock()
+        self._spent: dict[int, Usage] = defaultdict(Usage, history or {})
+
+    def add(self, run: int, usage: Usage) -> None:
+        """Count what was spent."""
+        with self._lock:
+            self._spent[run] += usage
+
+    def spent(self, run: int) -> Usage:
+        """What one run has spent so far."""
+        with self._lock:
+            return self._spent[run]
+
+    def total(self) -> Usage:
+        """What all runs on this thread have spent."""
+        with self._lock:
+            return sum(self._spent.values(), Usage())
+
+    def take_fix(self, run: int, limit: int) -> bool:
+        """Count a fix if the limit allows one more, in one step, so that parallel tasks cannot overspend."""
+        with self._lock:
+            if self._spent[run].fixes >= limit:
+                return False
+            self._spent[run] += Usage(fixes=1)
+            return True
+
+
+class Run:
+    """One run of a solver.
+
+    Args:
+        graph: The solver's compiled graph, which runs every task.
+        width: Component calls at once.
+        history: Usage by run number, from the checkpoints.
+        traces: Traces by run number, likewise.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        *,
+        width: int,
+        history: dict[int, Usage] | None = None,
+        traces: dict[int, list[SolveTrace]] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.slots = Slots(width)
+        self.ledger = Ledger(history)
+        self._traces: dict[int, list[SolveTrace]] = defaultdict(list, traces or {})
+        self._stopped: set[str] = set()
+        self._deadlines: dict[str, float] = {}
+        self._calls: dict[asyncio.Task[Any], str] = {}
+        self.id = str(uuid.uuid4())
+        self._tell: Callable[[Event], None] | None = None
+
+    def listen(self, writer: Callable[[Any], None]) -> None:
+        """Send events to the stream writer of the outermost node that is running.
+
+        Written with that node's own context they reach a caller who streams without `subgraphs=True` too.
+        """
+        context = contextvars.copy_context()
+        self._tell = lambda event: context.copy().run(writer, event)
+
+    def emit(
+        self,
+        kind: EventType,
+        task: Task,
+        data: dict[str, Any],
+        *,
+        usage: Usage | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Tell those who stream what happened."""
+        if self._tell is None:
+            return
+        self._tell(
+            Event(
+                type=kind,
+                run_id=self.id,
+                task_id=task.id,
+                parent_id=task.parent_id,
+                attempt=task.attempt,
+                depth=task.depth,
+                time=time.time(),
+                duration_ms=None if seconds is None else round(seconds * 1000),
+                usage=None if usage is None else usage.model_dump(),
+                data=data,
+            )
+        )
+
+    def record(self, task: Task, entry: SolveTrace) -> None:
+        """Keep a trace for the result. The task's text is added here; a checkpoint holds it only once."""
+        self._traces[task.run].append(entry.model_copy(update={"task": task.intent}))
+
+    def traces(self, run: int) -> list[SolveTrace]:
+        """All traces of one run, in the order in which things happened."""
+        return sorted(self._traces[run], key=lambda entry: entry.time)
+
+    def stop(self, task_id: str) -> None:
+        """Stop a task and all below it: no further call starts; under the event loop those in flight are cancelled."""
+        self._stopped.add(task_id)
+        for call, owner in list(self._calls.items()):
+            if is_under(owner, task_id):
+                call.cancel()
+
+    def stopped(self, task_id: str) -> bool:
+        """Whether a task, or one above it, was stopped."""
+        return any(is_under(task_id, stopped) for stopped in self._stopped)
+
+    def limit(self, task: Task, seconds: float | None) -> float | None:
+        """Set a task's deadline, never later than its parent's, and return it as a `time.monotonic()` value.
+
+        Args:
+            task: The attempt at work; all attempts of a chain share the limit.
+            seconds: What is left of the task's own limit; None for no limit.
+        """
+        limits = [] if seconds is None else [time.monotonic() + seconds]
+        if task.parent_id in self._deadlines:
+            limits.append(self._deadlines[task.parent_id])
+        if not limits:
+            return None
+        self._deadlines[task.id] = min(limits)
+        return self._deadlines[task.id]
+
+    @contextlib.contextmanager
+    def cancellable(self, task_id: str) -> Iterator[None]:
+        """Let `stop` reach the asyncio task of a call, and tell our cancelling from the caller's."""
+        try:
+            call = asyncio.current_task()
+        except RuntimeError:
+            call = None
+        if call is None:
+            yield
+            return
+        self._calls[call] = task_id
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.stopped(task_id):
+                raise
+            call.uncancel()
+            raise TaskStopped("cancelled", "stopped while a call was in flight") from None
+        finally:
+            self._calls.pop(call, None)

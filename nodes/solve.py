@@ -1,0 +1,34 @@
+"""solve: answer a task that is not split."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from langgraph_recursive.state.report import TaskReport
+from langgraph_recursive.state.trace import cut
+
+from .context import Context
+from .frame import Frame
+from .node import Update
+from .outcome import halted
+
+__all__ = ("reported", "solve")
+
+
+async def solve(frame: Frame, context: Context) -> Update:
+    """Have the solver answer the task."""
+    task = frame.attempt
+    report = cast(TaskReport, await context.parts.solver(context, task=task))
+    context.trace("SOLVED", cut(report.text), attempt=task.attempt)
+    context.emit("solved", answer=cut(report.text))
+    return reported(frame, context, report, made_by="solve")
+
+
+def reported(frame: Frame, context: Context, report: TaskReport, *, made_by: str) -> Update:
+    """Take a report in; one without an answer ends the task (rules.md 10)."""
+    report = report.model_copy(update={"child_task_id": frame.attempt.id})
+    update: Update = {"report": report, "made_by": made_by, "verdict": None}
+    if report.answered:
+        return update
+    kind = "protocol_error" if report.outcome == "protocol_error" else "task_failed"
+    return {**update, **halted(frame, context, kind, report.summary, report=report)}  # type: ignore[arg-type]  # both are halts

@@ -1,0 +1,197 @@
+"""Tasks and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ._model import Data
+from .brief import RootTaskAnchor, TaskBrief
+from .failure import Failure
+from .report import TaskReport
+from .verdict import Outcome, ValidationResult
+
+__all__ = (
+    "Attempt",
+    "ChildResult",
+    "Halt",
+    "HaltType",
+    "Partial",
+    "PlannedChild",
+    "Task",
+    "TaskInput",
+)
+
+HaltType = Literal[
+    "recovery_stalled",
+    "recovery_exhausted",
+    "validator_error",
+    "precheck_failed",
+    "task_failed",
+    "child_failed",
+    "budget_exhausted",
+    "timed_out",
+    "no_progress",
+    "protocol_error",
+    "cancelled",
+]
+
+
+class TaskInput(Data):
+    """The accepted result of another task that this one may use. Data, never instructions."""
+
+    task_id: str
+    objective: str
+    text: str
+
+
+class Task(Data):
+    """One attempt at one unit of work.
+
+    Attributes:
+        id: Unique per attempt: `t.2`, then `t.2_fix_1`.
+        spec: What the solver reads. For a fix it is built from `root_spec` and all `prior_failures`.
+        brief: What the parent handed down.
+        anchor: The root's objective, the same for the whole tree; read only.
+        depth: Depth in the tree, the root is 0.
+        attempt: Number of the attempt, the first is 1; attempt n+1 is fix n.
+        parent_id: The parent's attempt; None at the root.
+        run: Number of the run on this thread, from 1.
+        root_task_ref: Id of attempt 1 of this chain; None before the first fix.
+        root_spec: Spec of attempt 1; None before the first fix. Never changed or cut.
+        prior_failures: Every failure so far, each with its attempt's number.
+        settled: Checks that passed in the last attempt, so that a fix does not undo them.
+        start: The node that makes this attempt's answer: a fix keeps its predecessor's shape.
+        inputs: Results of dependencies, and on a replan the accepted children's.
+        lineage: Normalized objectives of the ancestors and of this task, for finding repeats.
+    """
+
+    id: str
+    spec: str
+    brief: TaskBrief
+    anchor: RootTaskAnchor
+    depth: int = 0
+    attempt: int = 1
+    parent_id: str | None = None
+    run: int = 1
+    root_task_ref: str | None = None
+    root_spec: str | None = None
+    prior_failures: list[Failure] = Field(default_factory=list)
+    settled: list[str] = Field(default_factory=list)
+    start: Literal["decompose", "solve", "aggregate"] = "decompose"
+    inputs: list[TaskInput] = Field(default_factory=list)
+    lineage: list[str] = Field(default_factory=list)
+
+    def __str__(self) -> str:
+        return self.spec
+
+    @property
+    def root_ref(self) -> str:
+        """Id of attempt 1 of this chain."""
+        return self.root_task_ref or self.id
+
+    @property
+    def intent(self) -> str:
+        """The original spec of this chain."""
+        return self.root_spec if self.root_spec is not None else self.spec
+
+
+class Attempt(Data):
+    """How one attempt ended.
+
+    Attributes:
+        id: The attempt's task id.
+        attempt: Its number.
+        outcome: The verdict; `error` when it could not be verified, `none` when nothing was there to verify.
+        start: Which node made the answer.
+        failures: What it did not pass.
+        halt: Why the chain stopped here, if it did.
+    """
+
+    id: str
+    attempt: int
+    outcome: Outcome | Literal["none"]
+    start: Literal["decompose", "solve", "aggregate"] = "decompose"
+    failures: list[Failure] = Field(default_factory=list)
+    halt: HaltType | None = None
+
+
+class Halt(Data):
+    """Why a task stopped without an accepted answer (rules.md 7).
+
+    Attributes:
+        type: The kind of halt.
+        severity: Always `blocker`.
+        task_id: The attempt that stopped.
+        attempt: Its number.
+        detail: In words, with what to do where there is something to do.
+        error_type: Class name of the exception behind it, if there was one.
+        child: The halt of the child behind a `child_failed`.
+    """
+
+    type: HaltType
+    severity: Literal["blocker"] = "blocker"
+    task_id: str
+    attempt: int
+    detail: str
+    error_type: str | None = None
+    child: Halt | None = None
+
+
+class Partial(Data):
+    """A finished piece of a task that did not succeed as a whole.
+
+    Attributes:
+        task_id: The attempt that made it.
+        task: Its objective.
+        text: What it made.
+        verified: Whether it was really checked and passed.
+    """
+
+    task_id: str
+    task: str
+    text: str
+    verified: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class PlannedChild(Data):
+    """A child of this attempt: its place in the plan.
+
+    Attributes:
+        id: The child's id.
+        brief: What it is handed.
+        depends_on: Ids of the siblings whose results it needs.
+    """
+
+    id: str
+    brief: TaskBrief
+    depends_on: list[str] = Field(default_factory=list)
+
+
+class ChildResult(Data):
+    """What came back from a child.
+
+    Attributes:
+        id: The child's id in the plan.
+        report: Its report; `child_task_id` is its last attempt.
+        verdict: The verdict on that attempt.
+        attempts: How many attempts it took.
+        halt: Why it stopped, if it has no accepted answer.
+        partial: What it finished all the same.
+    """
+
+    id: str
+    report: TaskReport
+    verdict: ValidationResult
+    attempts: int = 1
+    halt: Halt | None = None
+    partial: list[Partial] = Field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the child has an accepted answer."""
+        return self.halt is None and self.verdict.outcome == "passed"
