@@ -82,9 +82,7 @@ def create_recursive_solver(
             field="model",
         )
     if tools and solver is not None:
-        raise InvalidInputError(
-            "tools go to the built-in solver: give tools or solver, not both", field="tools"
-        )
+        raise InvalidInputError("tools go to the built-in solver: give tools or solver, not both", field="tools")
     parts = _components(chat, atomizer, decomposer, solver, aggregator, tools, policy)
     parts = dataclasses.replace(
         parts, verifiers=_named(roles.VERIFIER, verifiers), prechecks=_named(roles.PRECHECK, prechecks)
@@ -106,14 +104,10 @@ def _components(
     if model is not None:
         atomizer = atomizer if atomizer is not None else llm_atomizer(model)
         decomposer = (
-            decomposer
-            if decomposer is not None
-            else llm_decomposer(model, max_subtasks=min(5, policy.max_children))
+            decomposer if decomposer is not None else llm_decomposer(model, max_subtasks=min(5, policy.max_children))
         )
         solver = (
-            solver
-            if solver is not None
-            else llm_solver(model, tools=tools, max_tool_rounds=policy.max_tool_rounds)
+            solver if solver is not None else llm_solver(model, tools=tools, max_tool_rounds=policy.max_tool_rounds)
         )
         aggregator = aggregator if aggregator is not None else llm_aggregator(model)
     elif atomizer is None and decomposer is not None:
@@ -122,9 +116,7 @@ def _components(
     plans_with_model = getattr(decomposer, "plans_with_model", False)
     return Components(
         solver=solving,
-        aggregator=Component(
-            roles.AGGREGATOR, aggregator if aggregator is not None else SolvingAggregator(solving)
-        ),
+        aggregator=Component(roles.AGGREGATOR, aggregator if aggregator is not None else SolvingAggregator(solving)),
         atomizer=None if atomizer is None else Component(roles.ATOMIZER, atomizer),
         decomposer=None if decomposer is None else Component(roles.DECOMPOSER, decomposer),
         on_child_failure=policy.on_child_failure or ("replan" if plans_with_model else "fail_fast"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_recursive.nodes.admit import admit
@@ -39,7 +41,7 @@ def state_machine(
     """Wire the nodes (design.md section 3)."""
     graph = StateGraph(SolverState, input_schema=SolverInput, output_schema=SolverOutput)
     for node_name, body in NODES.items():
-        graph.add_node(node_name, Node(node_name, body, parts, policy, name))
+        graph.add_node(node_name, cast(Any, Node(node_name, body, parts, policy, name)))
     graph.add_edge(START, "admit")
     graph.add_conditional_edges("admit", after_admit, ["decompose", "solve", "aggregate", END])
     graph.add_conditional_edges("decompose", after_decompose, ["subtasks", "solve", END])

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
@@ -60,7 +60,7 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         solver.__dict__.update(self.__dict__, **(update or {}))
         return solver
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # type: ignore[override]  # one signature in place of the overloads
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run and stream, as `CompiledStateGraph.stream` does.
 
         Raises:
@@ -71,9 +71,7 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
             input, config = opening.input, opening.opened(opening.read() if opening.saver else [])
         yield from super().stream(input, config, **kwargs)
 
-    async def astream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Any]:  # type: ignore[override]  # likewise
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Run and stream on the event loop, as `CompiledStateGraph.astream` does.
 
         Raises:
@@ -85,9 +83,7 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         async for chunk in super().astream(input, config, **kwargs):
             yield chunk
 
-    def transform(
-        self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Any]:
+    def transform(self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Give one final value inside a chain's `stream`, the same as in its `invoke`."""
         yield self.invoke(_joined(list(input)), config, **kwargs)
 
@@ -123,7 +119,7 @@ class _Opening:
         self.given = config or {}
         self.config = ensure_config(merge(solver.config, self.given))
         self.conf = self.config.get("configurable", {})
-        self.saver = cast(BaseCheckpointSaver[Any] | None, solver._resolve_checkpointer(self.config))
+        self.saver = solver._resolve_checkpointer(self.config)
         self.namespace = str(self.conf.get("checkpoint_ns", ""))
         self.input = _coerced(input, solver.policy)
         self.resuming = input is None or (isinstance(input, Command) and input.resume is not None)
@@ -134,9 +130,7 @@ class _Opening:
                 field="thread_id",
             )
         if self.resuming and not self.saver:
-            raise UnknownThreadError(
-                "there is no checkpointer, so there is nothing to resume", field="checkpointer"
-            )
+            raise UnknownThreadError("there is no checkpointer, so there is nothing to resume", field="checkpointer")
 
     def read(self) -> list[CheckpointTuple]:
         """Read the thread with a sync saver, if there is something to carry on."""
@@ -188,7 +182,7 @@ class _Opening:
         thread = self.conf["thread_id"]
         if latest is None:
             raise UnknownThreadError(
-                f"thread {thread!r} has no checkpoint: a run that ended before its first one is started again with its input",
+                f"thread {thread!r} has no checkpoint: a run killed before its first one is started again with its input",
                 field="thread_id",
                 value=str(thread),
             )
@@ -262,7 +256,7 @@ def _as_input(input: Any) -> dict[str, Any]:
     if isinstance(input, str | TaskBrief | RootTaskAnchor | Task | Mapping):
         return {"task": input}
     raise InvalidInputError(
-        f"input is a {type(input).__name__}: give a str, a TaskBrief, a RootTaskAnchor, messages, or a dict with 'task'",
+        f"input is a {type(input).__name__}: give a str, TaskBrief, RootTaskAnchor, messages, or a dict with 'task'",
         field="input",
         value=input,
     )

@@ -379,9 +379,7 @@ class _Writer:
         if self._closing:
             raise sqlite3.ProgrammingError(f"the SQLite saver of {self._path} is closed")
         if self.forked:
-            raise sqlite3.ProgrammingError(
-                f"the SQLite saver of {self._path} was opened before a fork: open it again"
-            )
+            raise sqlite3.ProgrammingError(f"the SQLite saver of {self._path} was opened before a fork: open it again")
 
     def _hand_in(self, job: _Job) -> None:
         with self._changed:
@@ -465,9 +463,7 @@ class _Database:
 
     def __post_init__(self) -> None:
         if self.path in ("", ":memory:"):
-            raise ValueError(
-                f"path {self.path!r} is an in-memory database: give a file, or use InMemorySaver"
-            )
+            raise ValueError(f"path {self.path!r} is an in-memory database: give a file, or use InMemorySaver")
         self._threads = ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="sqlite-read")
         self.writer = _Writer(self._open_for_writing(), self.path, self.timeout)
         atexit.register(self.close)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import BaseMessage
 from langgraph.types import Overwrite
 from pydantic import ValidationError
 
@@ -69,11 +69,7 @@ def new_attempt(task: Task) -> Update:
     Failures, attempts, traces and usage only grow. A re-aggregation keeps the children; any other attempt has none.
     """
     fresh = {"report": None, "verdict": None, "halt": None, "replans": 0, "replanning": False}
-    return (
-        fresh
-        if task.start == "aggregate"
-        else {**fresh, "plan": [], "children": {}, "reviews": [], "next_child": 1}
-    )
+    return fresh if task.start == "aggregate" else {**fresh, "plan": [], "children": {}, "reviews": [], "next_child": 1}
 
 
 def new_run(task: Task) -> Update:
@@ -84,16 +80,12 @@ def new_run(task: Task) -> Update:
 async def _refusal(context: Context) -> tuple[HaltType, str] | None:
     """Run the pre-execute validators side by side; why the spec is refused, or None."""
     checks = context.parts.prechecks
-    verdicts = await context.side_by_side(
-        [(check.name, functools.partial(_precheck, check)) for check in checks]
-    )
+    verdicts = await context.side_by_side([(check.name, functools.partial(_precheck, check)) for check in checks])
     for check, verdict in zip(checks, verdicts, strict=True):
         if verdict.outcome == "error":
             return "validator_error", f"precheck {check.name}: {verdict.error or 'returned no checks'}"
         if verdict.outcome != "passed":
-            reasons = [
-                entry.justification for entry in verdict.checks if entry.status != "passed" and entry.required
-            ]
+            reasons = [entry.justification for entry in verdict.checks if entry.status != "passed" and entry.required]
             return "precheck_failed", f"{check.name}: {'; '.join(reasons) or verdict.feedback or 'refused'}"
     return None
 
@@ -107,7 +99,7 @@ async def _precheck(check: Component, context: Context) -> Verdict:
 
 def read_task(
     given: Any,
-    messages: Sequence[AnyMessage],
+    messages: Sequence[BaseMessage],
     task_id: str | None,
     policy: SolvePolicy,
     *,

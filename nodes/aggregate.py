@@ -19,9 +19,7 @@ async def aggregate(frame: Frame, context: Context) -> Update:
     """Have the aggregator combine what was accepted; it is told what is missing (`best_effort`)."""
     report = cast(
         TaskReport,
-        await context.parts.aggregator(
-            context, task=frame.attempt, results=frame.accepted, missing=frame.missing
-        ),
+        await context.parts.aggregator(context, task=frame.attempt, results=frame.accepted, missing=frame.missing),
     )
     context.trace("AGGREGATED", cut(report.text))
     context.emit("aggregated", answer=cut(report.text), missing=frame.missing)

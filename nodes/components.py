@@ -140,9 +140,7 @@ class Component:
         try:
             return self._converted(await self.target.run(*args, **named))
         except UnparsableOutputError as error:
-            raise CallFailed(
-                "unparsable", type(error).__name__, str(error), str(error.value or "")
-            ) from error
+            raise CallFailed("unparsable", type(error).__name__, str(error), str(error.value or "")) from error
 
     def _converted(self, value: Any) -> Any:
         try:
@@ -184,9 +182,7 @@ def _callable_binder(role: Role, function: Callable[..., Any]) -> Callable[[Mapp
     except (TypeError, ValueError):  # some builtins have no signature; they get everything by position
         return lambda offered: (tuple(offered[name] for name in role.offers), {})
     known = (*role.offers, *role.extras)
-    required = [
-        p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if required and all(p.name in known and p.kind is not p.POSITIONAL_ONLY for p in required):
         names = [p.name for p in parameters if p.name in known]
         return lambda offered: ((), {name: offered[name] for name in names})

@@ -125,9 +125,7 @@ class Context:
         self.log.append(entry)
         self.run.record(task, entry)
 
-    def emit(
-        self, kind: EventType, *, usage: Usage | None = None, seconds: float | None = None, **data: Any
-    ) -> None:
+    def emit(self, kind: EventType, *, usage: Usage | None = None, seconds: float | None = None, **data: Any) -> None:
         """Tell those who stream what happened to the attempt at work."""
         self.run.emit(kind, self.attempt, data, usage=usage, seconds=seconds)
 
@@ -197,9 +195,7 @@ class Context:
             raise CallFailed(*error)
         return record["value"]
 
-    async def call(
-        self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None
-    ) -> Any:
+    async def call(self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None) -> Any:
         """Call something durably, in a slot, with retries and a time-out, and return its value."""
         [record] = await gather([await self.start(name, function, *args, convert=convert)])
         return self.result(record)
@@ -230,9 +226,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-_current: contextvars.ContextVar[Context | None] = contextvars.ContextVar(
-    "langgraph_recursive_context", default=None
-)
+_current: contextvars.ContextVar[Context | None] = contextvars.ContextVar("langgraph_recursive_context", default=None)
 
 
 def current_context() -> Context | None:
@@ -241,8 +235,8 @@ def current_context() -> Context | None:
 
 
 @contextlib.contextmanager
-def entered(context: Context) -> Iterator[None]:
-    """Make a context the current one."""
+def entered(context: Context | None) -> Iterator[None]:
+    """Make a context the current one; None is outside a run."""
     token = _current.set(context)
     try:
         yield
@@ -361,7 +355,5 @@ class _Counter(BaseCallbackHandler):
                     )
 
 
-_counter: contextvars.ContextVar[_Counter | None] = contextvars.ContextVar(
-    "langgraph_recursive_counter", default=None
-)
+_counter: contextvars.ContextVar[_Counter | None] = contextvars.ContextVar("langgraph_recursive_counter", default=None)
 register_configure_hook(_counter, inheritable=True)

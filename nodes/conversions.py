@@ -95,9 +95,7 @@ def _nested(result: Mapping[str, Any]) -> TaskReport:
     if result["success"]:
         return answer_report(str(result.get("output")))
     halt = result.get("halt")
-    return failed_report(
-        f"the nested solver halted: {getattr(halt, 'type', halt)}: {getattr(halt, 'detail', '')}"
-    )
+    return failed_report(f"the nested solver halted: {getattr(halt, 'type', halt)}: {getattr(halt, 'detail', '')}")
 
 
 def as_verdict(value: Any) -> Verdict:

@@ -6,7 +6,7 @@ from typing import cast
 
 from langgraph_recursive.state.brief import SubTask, same_task
 from langgraph_recursive.state.plan import faults_of, objectives, planned
-from langgraph_recursive.state.task import Task, TaskInput
+from langgraph_recursive.state.task import PlannedChild, Task, TaskInput
 from langgraph_recursive.state.trace import cut, listed
 
 from .context import Context
@@ -46,7 +46,7 @@ async def decompose(frame: Frame, context: Context) -> Update:
     }
 
 
-def _kept(frame: Frame) -> list:
+def _kept(frame: Frame) -> list[PlannedChild]:
     """The accepted children that a replan keeps."""
     return [child for child in frame.plan if frame.replanning and child.id not in frame.missing]
 
@@ -87,10 +87,7 @@ def _with_findings(frame: Frame) -> Task:
     """On a replan the accepted children are shown as inputs."""
     if not frame.replanning:
         return frame.attempt
-    found = [
-        TaskInput(task_id=answer.task_id, objective=answer.task, text=str(answer))
-        for answer in frame.accepted
-    ]
+    found = [TaskInput(task_id=answer.task_id, objective=answer.task, text=str(answer)) for answer in frame.accepted]
     return frame.attempt.model_copy(update={"inputs": [*frame.attempt.inputs, *found]})
 
 

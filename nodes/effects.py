@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar, cast
 from langchain_core.runnables import Runnable
 from langgraph.errors import GraphInterrupt
 from langgraph.func import task as langgraph_task
+from langgraph.types import RetryPolicy
 
 from langgraph_recursive.state.errors import CallTimeoutError
 
@@ -32,7 +33,8 @@ class Effect(Generic[T]):
     """Something a node waits for."""
 
     def __await__(self) -> Generator[Any, Any, T]:
-        return (yield self)
+        value: T = yield self
+        return value
 
     def perform(self) -> T:
         """Do it now, blocking this thread."""
@@ -50,7 +52,7 @@ def drive(body: Body[T]) -> T:
         while True:
             try:
                 value = effect.perform()
-            except BaseException as error:  # handed to the body, which decides; nothing is swallowed
+            except BaseException as error:  # noqa: BLE001 - handed to the body, which decides
                 effect = body.throw(error)
             else:
                 effect = body.send(value)
@@ -65,7 +67,7 @@ async def adrive(body: Body[T]) -> T:
         while True:
             try:
                 value = await effect.aperform()
-            except BaseException as error:  # handed to the body, which decides; nothing is swallowed
+            except BaseException as error:  # noqa: BLE001 - handed to the body, which decides
                 effect = body.throw(error)
             else:
                 effect = body.send(value)
@@ -92,28 +94,33 @@ class Start(Effect[Handle[T]]):
         retry: When to try again; None tries once.
     """
 
-    def __init__(self, name: str, body: Callable[[], Body[T]], *, retry: Any = None) -> None:
+    def __init__(self, name: str, body: Callable[[], Body[T]], *, retry: RetryPolicy | None = None) -> None:
         self.name = name
         self.body = body
         self.retry = retry
 
     def perform(self) -> Handle[T]:
+        """Start it from this thread."""
         body = self.body
 
         def call() -> T:
             return drive(body())
 
-        return Handle(langgraph_task(call, name=self.name, retry_policy=self.retry)())
+        return Handle(_launch(call, self.name, self.retry))
 
     async def aperform(self) -> Handle[T]:
+        """Start it from this event loop."""
         body = self.body
 
         async def call() -> T:
             return await adrive(body())
 
-        return Handle(
-            cast("asyncio.Future[T]", langgraph_task(call, name=self.name, retry_policy=self.retry)())
-        )
+        return Handle(cast("asyncio.Future[T]", _launch(call, self.name, self.retry)))
+
+
+def _launch(call: Callable[..., Any], name: str, retry: RetryPolicy | None) -> Any:
+    durable: Callable[[Callable[..., Any]], Any] = langgraph_task(name=name, retry_policy=retry)
+    return durable(call)()
 
 
 class Join(Effect[T]):
@@ -123,9 +130,11 @@ class Join(Effect[T]):
         self.future = handle.future
 
     def perform(self) -> T:
+        """Block until the call has ended."""
         return cast("Future[T]", self.future).result()
 
     async def aperform(self) -> T:
+        """Wait until the call has ended."""
         # One waiter that is cancelled must not cancel the call that others wait for.
         return await asyncio.shield(cast("asyncio.Future[T]", self.future))
 
@@ -147,7 +156,7 @@ async def gather(handles: Sequence[Handle[T]]) -> list[T]:
             interrupts += interrupt.args[0] if interrupt.args else ()
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise
-        except BaseException as error:  # raised below, after the others have ended
+        except BaseException as error:  # noqa: BLE001 - raised below, after the others have ended
             errors.append(error)
     if errors:
         raise errors[0]
@@ -181,6 +190,7 @@ class Invoke(Effect[T]):
         self.timeout = timeout
 
     def perform(self) -> T:
+        """Call it, blocking this thread."""
         if isinstance(self.function, Runnable):
             call = functools.partial(self.function.invoke, *self.args)
         else:
@@ -188,6 +198,7 @@ class Invoke(Effect[T]):
         return cast(T, _in_thread(call, self.timeout))
 
     async def aperform(self) -> T:
+        """Call it without blocking the event loop."""
         try:
             async with asyncio.timeout(self.timeout) as limit:
                 return cast(T, await self._awaited())
@@ -223,7 +234,7 @@ def _submit(call: Callable[[], Any]) -> Future[Any]:
     def run() -> None:
         try:
             value = context.run(call)
-        except BaseException as error:  # travels to whoever waits
+        except BaseException as error:  # noqa: BLE001 - travels to whoever waits
             _settle(future, future.set_exception, error)
         else:
             _settle(future, future.set_result, value)

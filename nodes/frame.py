@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -86,11 +86,7 @@ class Frame:
     @property
     def missing(self) -> list[str]:
         """Ids of planned children without an accepted answer."""
-        return [
-            child.id
-            for child in self.plan
-            if child.id not in self.children or not self.children[child.id].passed
-        ]
+        return [child.id for child in self.plan if child.id not in self.children or not self.children[child.id].passed]
 
 
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
@@ -118,11 +114,9 @@ def _ours(name: str, value: Any) -> Any:
     return _ADAPTERS[name].validate_python(value)
 
 
-def last_human_text(messages: list[AnyMessage]) -> str | None:
+def last_human_text(messages: Sequence[BaseMessage]) -> str | None:
     """The text of the last human message."""
     texts = (
-        message.text
-        for message in reversed(messages)
-        if isinstance(message, BaseMessage) and message.type == "human"
+        message.text for message in reversed(messages) if isinstance(message, BaseMessage) and message.type == "human"
     )
     return next(texts, None)

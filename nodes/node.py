@@ -10,6 +10,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphInterrupt
 
+from langgraph_recursive.state.task import HaltType
+
 from .context import CallFailed, Context, entered
 from .effects import Body, adrive, drive
 from .frame import Frame
@@ -51,9 +53,7 @@ class Node(Runnable[dict[str, Any], Update]):
         solver_name: Name of the solver's graph.
     """
 
-    def __init__(
-        self, name: str, body: NodeBody, parts: Components, policy: SolvePolicy, solver_name: str
-    ) -> None:
+    def __init__(self, name: str, body: NodeBody, parts: Components, policy: SolvePolicy, solver_name: str) -> None:
         self.name = name
         self.body = body
         self.parts = parts
@@ -71,9 +71,7 @@ class Node(Runnable[dict[str, Any], Update]):
         except GraphInterrupt as interrupt:
             raise execution.interrupted(interrupt) from None
 
-    async def ainvoke(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Update:
+    async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the body on the event loop."""
         execution = _Execution(self, input, config or {})
         try:
@@ -112,9 +110,7 @@ class _Execution:
         """The update of a node whose task must end."""
         if isinstance(stop, TaskStopped):
             return self.finish(halted(self.frame, self.context, stop.halt, stop.detail))
-        kind = {"unparsable": "protocol_error", "timed_out": "task_failed", "failed": "task_failed"}[
-            stop.kind
-        ]
+        kind: HaltType = "protocol_error" if stop.kind == "unparsable" else "task_failed"
         return self.finish(halted(self.frame, self.context, kind, str(stop), error=stop))
 
     def interrupted(self, interrupt: GraphInterrupt) -> GraphInterrupt:

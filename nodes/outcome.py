@@ -75,8 +75,11 @@ def halted(
     context.trace("HALTED", f"{kind}: {detail}")
     context.emit("halted", halt=kind, detail=detail)
     if report is None:
-        outcome = "protocol_error" if kind == "protocol_error" else "failed"
-        report = failed_report(f"{kind}: {detail}", outcome=outcome, raw=error.raw if error else "")
+        report = failed_report(
+            f"{kind}: {detail}",
+            outcome="protocol_error" if kind == "protocol_error" else "failed",
+            raw=error.raw if error else "",
+        )
     report = report.model_copy(update={"child_task_id": task.id})
     verdict = verdict or deterministic_verdict(task, f"{kind}: {detail}", error=kind == "validator_error")
     known = {attempt.id for attempt in frame.attempts}

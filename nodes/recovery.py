@@ -29,9 +29,7 @@ async def recovery(frame: Frame, context: Context) -> Update:
     if verdict is None:
         raise RuntimeError("recovery runs only after a verdict")
     failures = failures_of(verdict, attempt=task.attempt)
-    attempt = Attempt(
-        id=task.id, attempt=task.attempt, outcome=verdict.outcome, start=frame.made_by, failures=failures
-    )
+    attempt = Attempt(id=task.id, attempt=task.attempt, outcome=verdict.outcome, start=frame.made_by, failures=failures)
     update: Update = {"attempts": [*frame.attempts, attempt], **_best(frame, failures)}
     now = dataclasses.replace(frame, **update)
     if reason := _reason_to_halt(now, context):

@@ -26,9 +26,7 @@ def is_transient(error: BaseException) -> bool:
         return False  # our own time-out: every try shares one deadline
     if isinstance(error, ConnectionError | TimeoutError):
         return True
-    status = getattr(error, "status_code", None) or getattr(
-        getattr(error, "response", None), "status_code", None
-    )
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(status, int):
         return status in _TRANSIENT_STATUS
     names = (kind.__name__.lower() for kind in type(error).__mro__)

@@ -23,9 +23,7 @@ async def review(frame: Frame, context: Context) -> Update:
     """
     pending = _in_review_order(frame)
     if not pending and frame.missing:
-        return halted(
-            frame, context, "no_progress", f"nothing can run, and {', '.join(frame.missing)} is not finished"
-        )
+        return halted(frame, context, "no_progress", f"nothing can run, and {', '.join(frame.missing)} is not finished")
     reviews = _ruled(pending, frame, context)
     update: Update = {"reviews": [*frame.reviews, *reviews]}
     context.emit("reviewed", decisions=[[entry.child_task_id, entry.decision.value] for entry in reviews])
@@ -56,9 +54,7 @@ def _ruled(pending: Sequence[ChildResult], frame: Frame, context: Context) -> li
     reviews = [_decided(result, ReviewDecision.REJECT_REFINE, "passed", frame) for result in passed]
     if passed and len(passed) == len(pending):
         reviews[-1] = _decided(passed[-1], ReviewDecision.ASCEND, "all children passed", frame)
-    reviews += [
-        _decided(result, ReviewDecision.REPLAN_CURRENT, _why(result), frame) for result in replannable
-    ]
+    reviews += [_decided(result, ReviewDecision.REPLAN_CURRENT, _why(result), frame) for result in replannable]
     # One FAIL covers all reports that leave nothing else to decide; each keeps its own record.
     return reviews + [_decided(result, ReviewDecision.FAIL, _why(result), frame) for result in hopeless]
 

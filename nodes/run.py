@@ -18,7 +18,7 @@ from typing import Any
 
 from langgraph_recursive.state.event import Event, EventType
 from langgraph_recursive.state.ids import is_under
-from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.task import HaltType, Task
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
@@ -32,7 +32,7 @@ _POLL_SECONDS = 0.2
 class TaskStopped(Exception):  # noqa: N818 - control flow, not an error of the library
     """The task must end now: it was cancelled, or its time is up. Becomes its halt."""
 
-    def __init__(self, halt: str, detail: str) -> None:
+    def __init__(self, halt: HaltType, detail: str) -> None:
         super().__init__(detail)
         self.halt = halt
         self.detail = detail

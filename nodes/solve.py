@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Literal, cast
 
 from langgraph_recursive.state.report import TaskReport
+from langgraph_recursive.state.task import HaltType
 from langgraph_recursive.state.trace import cut
 
 from .context import Context
@@ -24,11 +25,11 @@ async def solve(frame: Frame, context: Context) -> Update:
     return reported(frame, context, report, made_by="solve")
 
 
-def reported(frame: Frame, context: Context, report: TaskReport, *, made_by: str) -> Update:
+def reported(frame: Frame, context: Context, report: TaskReport, *, made_by: Literal["solve", "aggregate"]) -> Update:
     """Take a report in; one without an answer ends the task (rules.md 10)."""
     report = report.model_copy(update={"child_task_id": frame.attempt.id})
     update: Update = {"report": report, "made_by": made_by, "verdict": None}
     if report.answered:
         return update
-    kind = "protocol_error" if report.outcome == "protocol_error" else "task_failed"
-    return {**update, **halted(frame, context, kind, report.summary, report=report)}  # type: ignore[arg-type]  # both are halts
+    kind: HaltType = "protocol_error" if report.outcome == "protocol_error" else "task_failed"
+    return {**update, **halted(frame, context, kind, report.summary, report=report)}

@@ -35,9 +35,7 @@ async def subtasks(frame: Frame, context: Context) -> Update:
         records = await _one_by_one(todo, frame, context)
     else:
         records = await _at_once(todo, frame, context)
-    results = {
-        record["child"].id: record["child"] for record in map(_read, records) if record["child"] is not None
-    }
+    results = {record["child"].id: record["child"] for record in map(_read, records) if record["child"] is not None}
     return {"children": {**frame.children, **results}}
 
 
@@ -62,9 +60,7 @@ async def _one_by_one(todo: Sequence[PlannedChild], frame: Frame, context: Conte
     return records
 
 
-async def _child(
-    child: PlannedChild, frame: Frame, context: Context, needed: Mapping[str, Handle[_Record]]
-) -> _Record:
+async def _child(child: PlannedChild, frame: Frame, context: Context, needed: Mapping[str, Handle[_Record]]) -> _Record:
     """Wait for the dependencies, then run the child; a record without a child when it never started."""
     found = dict(frame.children)
     for wanted, handle in needed.items():
@@ -94,9 +90,7 @@ def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult]
         parent_id=parent.id,
         run=parent.run,
         inputs=[
-            TaskInput(
-                task_id=result.report.child_task_id, objective=names[result.id], text=result.report.text
-            )
+            TaskInput(task_id=result.report.child_task_id, objective=names[result.id], text=result.report.text)
             for result in needed
         ],
         lineage=[*parent.lineage, same_task(child.brief.objective)],
@@ -147,12 +141,12 @@ def _result(child: PlannedChild, output: Mapping[str, Any]) -> ChildResult:
     return result
 
 
-def _read(record: Mapping[str, Any]) -> _Record:
+def _read(record: _Record) -> _Record:
     """A child's record, read back into our classes whatever form a checkpoint gave it."""
     child = record["child"]
     return {"child": None if child is None else ChildResult.model_validate(child)}
 
 
-def _passed(record: Mapping[str, Any]) -> bool:
+def _passed(record: _Record) -> bool:
     child = _read(record)["child"]
     return child is not None and bool(child.passed)

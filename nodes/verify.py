@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import cast
+from typing import Literal, cast
 
 from langgraph_recursive.state.answer import Answer
 from langgraph_recursive.state.report import TaskReport
@@ -68,7 +68,12 @@ async def _verdict(verifier: Component, answer: Answer, context: Context) -> Ver
 
 
 def _aggregated(
-    task: Task, report: TaskReport, verifiers: Sequence[Component], verdicts: Sequence[Verdict], *, at: str
+    task: Task,
+    report: TaskReport,
+    verifiers: Sequence[Component],
+    verdicts: Sequence[Verdict],
+    *,
+    at: Literal["solve", "aggregate"],
 ) -> ValidationResult:
     named = list(zip(verifiers, verdicts, strict=True))
     checks = [
@@ -87,9 +92,7 @@ def _aggregated(
     if report.outcome == "partial":
         outcome = worst([outcome, "failed"])
     failed = [check for check in checks if check.status != "passed" and check.required]
-    scope = ScopeValidationResult(
-        scope="task", outcome=outcome, checks=checks, error="; ".join(errors) or None
-    )
+    scope = ScopeValidationResult(scope="task", outcome=outcome, checks=checks, error="; ".join(errors) or None)
     retry = RetryFrom(task_id=task.id, at=at, check_ids=[check.check_id for check in failed])
     return ValidationResult(
         evaluated_task_id=task.id,
@@ -103,7 +106,7 @@ def _aggregated(
 
 
 def _unfinished(report: TaskReport) -> ValidationCheck:
-    """An executor's own `partial` is a failed check, so that an unfinished answer never counts as success (rules.md 5)."""
+    """An executor's own `partial` is a failed check: an unfinished answer never counts as success (rules.md 5)."""
     open_points = [*report.validation.open_issues, *report.remaining_issues]
     return ValidationCheck(
         check_id="outcome",

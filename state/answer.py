@@ -23,6 +23,7 @@ class Answer(str):
     __slots__ = ("report", "task", "task_id")
 
     def __new__(cls, report: TaskReport, *, task: str = "") -> Answer:
+        """Make the answer of a report."""
         answer = super().__new__(cls, report.text)
         answer.report = report
         answer.task_id = report.child_task_id

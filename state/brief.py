@@ -54,9 +54,7 @@ class _Bounded(Given):
 def _bound(value: _Bounded, limit: int) -> None:
     size = len(value.normalized())
     if size > limit:
-        raise ValueError(
-            f"has {size} characters when normalized, at most {limit}: shorten it, or pass references"
-        )
+        raise ValueError(f"has {size} characters when normalized, at most {limit}: shorten it, or pass references")
 
 
 class RootTaskAnchor(_Bounded):
@@ -107,7 +105,7 @@ class TaskBrief(_Bounded):
     context: dict[str, Any] = Field(default_factory=dict)
     constraints: Texts = Field(default_factory=list)
     context_refs: list[ContextRef] = Field(default_factory=list)
-    validation_scopes: list[BriefScope] = Field(default_factory=lambda: ["task"])
+    validation_scopes: list[BriefScope] = Field(default=["task"])
 
     def __str__(self) -> str:
         return render_brief(self)
@@ -158,10 +156,8 @@ class SubTask(Data):
     task: str | TaskBrief
     depends_on: list[int] = Field(default_factory=list)
 
-    def __init__(
-        self, task: str | TaskBrief, depends_on: list[int] | tuple[int, ...] = (), **data: Any
-    ) -> None:
-        super().__init__(task=task, depends_on=list(depends_on), **data)
+    def __init__(self, task: str | TaskBrief, depends_on: list[int] | tuple[int, ...] = (), **data: Any) -> None:
+        super().__init__(**{"task": task, "depends_on": list(depends_on), **data})
 
 
 def render_brief(brief: TaskBrief) -> str:

@@ -52,9 +52,7 @@ class RecursiveSolverError(Exception):
         return _rebuild, (type(self), str(self), self.field, self.value)
 
 
-def _rebuild(
-    cls: type[RecursiveSolverError], message: str, field: str | None, value: Any
-) -> RecursiveSolverError:
+def _rebuild(cls: type[RecursiveSolverError], message: str, field: str | None, value: Any) -> RecursiveSolverError:
     return cls(message, field=field, value=value)
 
 

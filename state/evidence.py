@@ -48,12 +48,12 @@ def bounded(text: str, *, label: str = "", limit: int = EVIDENCE_CHARS) -> Evide
         label: Where it comes from.
         limit: Characters of head and tail together, at least 2.
     """
-    whole = {"label": label, "size": len(text), "sha256": sha256(text)}
+    whole = Evidence(label=label, head=text, size=len(text), sha256=sha256(text))
     if len(text) <= limit:
-        return Evidence(head=text, **whole)
+        return whole
     head = _first_lines(text[: limit // 4])
     tail = _last_lines(text[len(text) - (limit - limit // 4) :])
-    return Evidence(head=head, tail=tail, truncated=True, **whole)
+    return whole.model_copy(update={"head": head, "tail": tail, "truncated": True})
 
 
 def _first_lines(text: str) -> str:

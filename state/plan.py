@@ -91,9 +91,7 @@ def planned(plan: Sequence[SubTask], task: Task, *, first: int) -> list[PlannedC
 
 
 def _brief(given: str | TaskBrief, task: Task) -> TaskBrief:
-    return (
-        given if isinstance(given, TaskBrief) else child_brief(given, parent_objective=task.brief.objective)
-    )
+    return given if isinstance(given, TaskBrief) else child_brief(given, parent_objective=task.brief.objective)
 
 
 def execution_order(children: Sequence[PlannedChild]) -> list[PlannedChild]:

@@ -141,9 +141,7 @@ def answer_report(text: str) -> TaskReport:
     )
 
 
-def failed_report(
-    reason: str, *, outcome: Literal["failed", "protocol_error"] = "failed", raw: str = ""
-) -> TaskReport:
+def failed_report(reason: str, *, outcome: Literal["failed", "protocol_error"] = "failed", raw: str = "") -> TaskReport:
     """Make the report of a task that has no answer.
 
     Args:
