@@ -20,14 +20,15 @@ from langgraph_recursive.state.verdict import ValidationCheck, Verdict, accept, 
 
 from .parsing import bullets, judgement, says_yes
 
-__all__ = ("as_bool", "as_plan", "as_report", "as_review", "as_verdict", "message_text")
+__all__ = ("as_bool", "as_lenient_verdict", "as_plan", "as_report", "as_review", "as_verdict", "message_text")
 
 
 def message_text(value: Any) -> Any:
     """Reduce what chat models and agents return to its text; anything else stays as it is."""
     if isinstance(value, Mapping) and value.get("messages"):
         value = value["messages"][-1]
-    return value.text if isinstance(value, BaseMessage) else value
+    # A message's text is a subclass of str, which a strict checkpoint would not take.
+    return str(value.text) if isinstance(value, BaseMessage) else value
 
 
 def as_bool(value: Any) -> bool:
@@ -77,9 +78,11 @@ def as_report(value: Any) -> TaskReport:
         return value
     if isinstance(value, Mapping) and "success" in value and "report" in value:
         return _nested(value)
-    value = message_text(value)
-    if isinstance(value, str):
-        return answer_report(value)
+    text = message_text(value)
+    if isinstance(text, str):
+        if text is not value and not text.strip():  # a model's; a function that returns "" means it
+            raise UnparsableOutputError("the answer is empty", value=text)
+        return answer_report(text)
     if isinstance(value, Mapping) and "outcome" in value:
         try:
             return TaskReport.model_validate(value)
@@ -117,6 +120,14 @@ def as_verdict(value: Any) -> Verdict:
     if isinstance(value, str):
         return _judged(value)
     raise _wrong(value, "a Verdict, a bool or checks")
+
+
+def as_lenient_verdict(value: Any) -> Verdict:
+    """The same, where a text that says neither ACCEPT nor REJECT rejects (the `RecursiveTaskSolver` front)."""
+    try:
+        return as_verdict(value)
+    except UnparsableOutputError as error:
+        return reject(str(error.value or "").strip() or "the verdict is empty")
 
 
 def _judged(text: str) -> Verdict:

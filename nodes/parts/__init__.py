@@ -1,0 +1,36 @@
+"""The built-in parts: atomizers, decomposers, solvers, aggregators, verifiers."""
+
+from typing import TYPE_CHECKING, Any
+
+from .aggregators import aggregation_prompt, llm_aggregator
+from .atomizers import depth_based, llm_atomizer
+from .commands import command_validator
+from .decomposers import llm_decomposer
+from .prechecks import meta_spec
+from .solvers import llm_solver
+from .verifiers import always_accept, llm_verifier
+
+if TYPE_CHECKING:
+    from .embedded import EmbeddedChatModel
+
+__all__ = (
+    "EmbeddedChatModel",
+    "aggregation_prompt",
+    "always_accept",
+    "command_validator",
+    "depth_based",
+    "llm_aggregator",
+    "llm_atomizer",
+    "llm_decomposer",
+    "llm_solver",
+    "llm_verifier",
+    "meta_spec",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "EmbeddedChatModel":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .embedded import EmbeddedChatModel  # on first use: it needs the `local` extra
+
+    return EmbeddedChatModel
