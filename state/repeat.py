@@ -109,7 +109,7 @@ def normalized(text: str) -> str:
         text: Any text.
 
     Returns:
-        A text to compare with others, not to show. Normalizing it again changes nothing.
+        A text to compare with others, not to show.
     """
     return _normalized(text, ROOT_ID)
 

@@ -11,6 +11,7 @@ import shlex
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
@@ -45,9 +46,9 @@ def command_validator(
     """Verify an answer by running a command, such as a project's tests: exit code 0 passes.
 
     The command runs without a shell. Its environment is this process's, with `env` on top and
-    `LANGGRAPH_RECURSIVE_TASK_ID` and `LANGGRAPH_RECURSIVE_ATTEMPT`. A non-zero exit, a signal and the time-out
-    are `failed`, and the justification quotes what the command printed; a command that cannot be started is an
-    error, since it says nothing about the answer. Nothing that it starts outlives it.
+    `LANGGRAPH_RECURSIVE_TASK_ID` and `LANGGRAPH_RECURSIVE_ATTEMPT`. A non-zero exit, a signal and the
+    time-out are `failed`, and the justification quotes what the command printed; a command that cannot be
+    started is an error, since it says nothing about the answer. Nothing that it starts outlives it.
 
     Args:
         argv: The command and its arguments, one text each.
@@ -150,9 +151,7 @@ class CommandValidator:
     ) -> None:
         self.argv = argv
         line = shlex.join(argv)
-        self.validator_id = name or "command:" + (
-            line if len(line) <= _ID_CHARS else line[: _ID_CHARS - 3] + "..."
-        )
+        self.validator_id = name or "command:" + (line if len(line) <= _ID_CHARS else line[: _ID_CHARS - 3] + "...")
         self._cwd = cwd
         self._timeout = timeout
         self._env = dict(env or {})
@@ -248,9 +247,7 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _outcome(
-    child: subprocess.Popen[bytes], output: _Output, text: str | None, timeout: float | None
-) -> int | None:
+def _outcome(child: subprocess.Popen[bytes], output: _Output, text: str | None, timeout: float | None) -> int | None:
     """Wait for a command to end, and leave nothing of it running.
 
     Returns:
@@ -305,8 +302,9 @@ class _Output:
         self._readers = [_thread(_read, pipe, self._captures[name]) for name, pipe in pipes.items()]
 
     def join(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
         for reader in self._readers:
-            reader.join(seconds)
+            reader.join(max(0.0, deadline - time.monotonic()))
 
     def evidence(self) -> list[Evidence]:
         found = [capture.evidence() for capture in self._captures.values()]

@@ -1,4 +1,4 @@
-"""Prechecks: what may be said of a spec before anything is spent on it. Called with the task, they return a verdict."""
+"""Prechecks: verdicts on a task before anything is spent on it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _CODE = (re.compile(r" {0,3}```"), re.compile(r" {0,3}```[` ]*\Z"))
 def meta_spec(*, max_chars: int = MAX_SPEC_CHARS) -> Callable[[Any], Verdict]:
     """Make a precheck that rejects a spec that is empty, over size, or repeats itself.
 
-    A spec repeats itself when it holds a second recovery section, its original intent twice, the same paragraph of
-    200 characters or more twice, or when a block of lines of that size and its copies make up half of it. Quoted
-    evidence does not count, nor does fenced code.
+    A spec repeats itself when it holds a second recovery section, its original intent twice, the same paragraph
+    of 200 characters or more twice, or when a block of lines of that size and its copies make up half of it.
+    Quoted evidence does not count, nor does fenced code.
 
-    Every spec that recovery builds from an accepted spec is accepted. So the size is that of the original intent, and
-    separately that of what recovery added to it.
+    Every spec that recovery builds from an accepted spec is accepted. So the size is that of the original intent,
+    and separately that of what recovery added to it.
 
     Args:
         max_chars: Characters of the intent, and of what recovery adds, at most.
@@ -142,8 +142,8 @@ def _second_paragraph(lines: Sequence[str]) -> str:
 def _repeated_block(lines: Sequence[str]) -> str:
     """Find a block of lines that makes up half of a text together with its copies: a spec wrapped in itself.
 
-    A run of lines that all repeat the line `distance` lines before them is a copy, or several, of a block of at most
-    that many lines. So equal rows are a block of one row, however many they are.
+    A run of lines that all repeat the line `distance` lines before them is a copy, or several, of a block of at
+    most that many lines. So equal rows are a block of one row, however many they are.
     """
     filled = [text for line in lines if (text := " ".join(line.split()))]
     total = sum(map(len, filled))
