@@ -1,7 +1,8 @@
 import os
 import shlex
+import signal
+import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -156,21 +157,20 @@ def test_process_that_left_the_group_does_not_hang_it() -> None:
     assert gone(grandchild(verdict))
 
 
-def test_interrupt_kills_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_kills_the_group(tmp_path: Path) -> None:
     file = tmp_path / "pid"
-    code = f"import os, time; open({str(file)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    join = threading.Thread.join
-
-    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
-        while not (file.exists() and file.read_text()):
+    child = f"import os, time; open({str(file)!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(60)"
+    caller = (
+        "from langgraph_recursive.nodes.parts.commands import command_validator\n"
+        f"command_validator({[sys.executable, '-c', child]!r})(None, '', 1)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", caller], stderr=subprocess.PIPE) as running:
+        while not (file.exists() and file.read_text().endswith(".")):
+            assert running.poll() is None
             time.sleep(0.01)
-        monkeypatch.setattr(threading.Thread, "join", join)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(threading.Thread, "join", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        python(code)
-    assert gone(int(file.read_text()))
+        running.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in running.communicate(timeout=10)[1]
+    assert gone(int(file.read_text().rstrip(".")))
 
 
 def test_huge_output_is_bounded() -> None:
@@ -205,7 +205,7 @@ def test_environment() -> None:
 
 def test_folder_made_for_the_answer(tmp_path: Path) -> None:
     def write(task: Any, result: Any) -> Path:
-        folder = tmp_path / task.id
+        folder = tmp_path / str(task.id)
         folder.mkdir()
         (folder / "answer.txt").write_text(result)
         return folder
