@@ -87,6 +87,18 @@ def create_recursive_solver(
     parts = dataclasses.replace(
         parts, verifiers=_named(roles.VERIFIER, verifiers), prechecks=_named(roles.PRECHECK, prechecks)
     )
+    return compiled_solver(parts, policy, checkpointer=checkpointer, store=store, name=name)
+
+
+def compiled_solver(
+    parts: Components,
+    policy: SolvePolicy,
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None,
+    store: BaseStore | None,
+    name: str,
+) -> RecursiveSolver:
+    """Compile the state machine for these parts."""
     compiled = state_machine(parts, policy, name).compile(checkpointer=checkpointer, store=store, name=name)
     return RecursiveSolver.of(compiled, policy)
 

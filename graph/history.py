@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.types import Overwrite
 
 from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
@@ -21,23 +20,27 @@ _RETURN = "__return__"
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """The latest checkpoint of one task.
+    """The latest that the checkpoints hold of one task.
 
     Attributes:
         namespace: Its checkpoint namespace.
-        task: The attempt it is at.
-        values: All its channels.
+        state: Its state, also where it was written but not yet in a checkpoint.
         usage: What it has spent, calls included whose node had not ended.
-        log: Its traces, with the task's text.
-        writes: What was written since the checkpoint, by channel.
     """
 
     namespace: str
-    task: Task
-    values: Mapping[str, Any]
+    state: TaskState
     usage: Usage
-    log: list[SolveTrace]
-    writes: Mapping[str, Any]
+
+    @property
+    def task(self) -> Task:
+        """The attempt it is at."""
+        return self.state.attempt
+
+    @property
+    def log(self) -> list[SolveTrace]:
+        """Its traces, with the task's text."""
+        return [entry.model_copy(update={"task": self.task.intent}) for entry in self.state.log]
 
 
 @dataclass(frozen=True)
@@ -67,37 +70,16 @@ def records(checkpoints: Iterable[CheckpointTuple], *, under: str = "") -> list[
 
 
 def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:
-    values = entry.checkpoint["channel_values"]
-    writes = {channel: value for _, channel, value in entry.pending_writes or () if channel != _RETURN}
-    current = writes.get("current", values.get("current"))
-    if current is None:
+    writes = entry.pending_writes or ()
+    written = [value for _, channel, value in writes if channel == "state"]
+    stored = written[-1] if written else entry.checkpoint["channel_values"].get("state")
+    if stored is None:
         return None
-    task = Task.model_validate(current)
-    calls = [value for _, channel, value in entry.pending_writes or () if channel == _RETURN]
-    log = _extended(values.get("log", []), writes.get("log", []))
-    return TaskRecord(
-        namespace=namespace,
-        task=task,
-        values=values,
-        usage=_usage(values, writes, calls),
-        log=[SolveTrace.model_validate(item).model_copy(update={"task": task.intent}) for item in log],
-        writes=writes,
-    )
-
-
-def _usage(values: Mapping[str, Any], writes: Mapping[str, Any], calls: Iterable[Any]) -> Usage:
-    base = Usage.model_validate(values.get("spent", Usage()))
-    written = writes.get("spent")
-    if written is None:  # the node had not ended: its finished calls have records of their own
-        done = (call["usage"] for call in calls if isinstance(call, Mapping) and "usage" in call)
-        return sum((Usage.model_validate(usage) for usage in done), base)
-    if isinstance(written, Overwrite):
-        return Usage.model_validate(written.value)
-    return base + Usage.model_validate(written)
-
-
-def _extended(log: list[Any], written: Any) -> list[Any]:
-    return list(written.value) if isinstance(written, Overwrite) else [*log, *written]
+    state = TaskState.model_validate(stored)
+    # Calls of a node that has not ended have records of their own; one that has ended counted them.
+    calls = [] if written else [value for _, channel, value in writes if channel == _RETURN]
+    done = [call["usage"] for call in calls if isinstance(call, Mapping) and "usage" in call]
+    return TaskRecord(namespace, state, sum((Usage.model_validate(usage) for usage in done), state.spent))
 
 
 def spent_by_run(tasks: Iterable[TaskRecord]) -> Spent:

@@ -14,8 +14,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from langgraph_recursive.nodes.admit import read_task
-from langgraph_recursive.nodes.frame import last_human_text
+from langgraph_recursive.nodes.admit import last_human_text, read_task
 from langgraph_recursive.nodes.node import RUN_KEY
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
@@ -29,6 +28,7 @@ from langgraph_recursive.state.errors import (
     WrongSaverError,
 )
 from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.task_state import TaskState
 
 from .history import records, spent_by_run
 
@@ -182,7 +182,7 @@ class _Opening:
         thread = self.conf["thread_id"]
         if latest is None:
             raise UnknownThreadError(
-                f"thread {thread!r} has no checkpoint: a run killed before its first one is started again with its input",
+                f"thread {thread!r} has no checkpoint: start a run that was killed before its first one with its input",
                 field="thread_id",
                 value=str(thread),
             )
@@ -225,8 +225,8 @@ def merge(first: RunnableConfig | None, second: RunnableConfig | None) -> Runnab
 
 def _ended(latest: CheckpointTuple) -> bool:
     """Whether the last run on a thread has ended: it has a result, and nothing was written since."""
-    values = latest.checkpoint["channel_values"]
-    return not latest.pending_writes and (bool(values.get("success")) or values.get("halt") is not None)
+    state = latest.checkpoint["channel_values"].get("state")
+    return not latest.pending_writes and state is not None and TaskState.model_validate(state).ended
 
 
 def _coerced(input: Any, policy: SolvePolicy) -> Any:

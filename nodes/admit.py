@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
-from langgraph.types import Overwrite
 from pydantic import ValidationError
 
 from langgraph_recursive.state.brief import (
@@ -21,42 +20,40 @@ from langgraph_recursive.state.brief import (
 from langgraph_recursive.state.errors import InvalidInputError, invalid_fields
 from langgraph_recursive.state.ids import ROOT_ID, check_root_id
 from langgraph_recursive.state.task import HaltType, Task
+from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
 from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.verdict import Verdict
 
 from .components import Component
 from .context import CallFailed, Context
-from .frame import Frame, last_human_text
 from .node import Update
-from .outcome import empty_outputs, halted
+from .outcome import halted
 from .policy import SolvePolicy
 
-__all__ = ("admit", "read_task")
+__all__ = ("admit", "last_human_text", "read_task")
 
 
-async def admit(frame: Frame, context: Context) -> Update:
+async def admit(state: TaskState, context: Context) -> Update:
     """Start an attempt: of a new run, of a child, or of the fix that recovery made.
 
     The pre-execute validators run on every attempt, fixes included (ADR 021, constraints preserved). A spec they
     refuse ends the task: `root_spec` cannot change, so no fix could cure it.
     """
-    task = read_task(frame.task, frame.messages, frame.task_id, context.policy, previous=frame.current)
-    if frame.current is not None and _same_chain(task, frame.current):
-        context.at(task, elapsed=frame.elapsed)
-        update: Update = {"current": task, **new_attempt(task)}
+    given = context.given
+    task = read_task(
+        given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
+    )
+    if state.current is not None and _same_chain(task, state.current):
+        state = state.model_copy(update=new_attempt(task))
+        context.at(task, elapsed=state.elapsed)
     else:
-        frame = Frame(total_usage=frame.total_usage)
+        state = TaskState(current=task, earlier=_earlier(given, state))
         context.at(task, elapsed=0.0)
         context.count(Usage(tasks=1))
-        update = {"current": task, **new_run(task), "elapsed": Overwrite(0.0)}
     context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
     refusal = await _refusal(context)
-    if refusal is not None:
-        update |= halted(frame, context, *refusal)
-    if "elapsed" in update:  # a new run: what it spent and logged takes the place of the last run's
-        update |= {"spent": Overwrite(context.spent), "log": Overwrite(context.log)}
-    return update
+    return {"state": state} if refusal is None else {"state": state, **halted(state, context, *refusal)}
 
 
 def _same_chain(task: Task, current: Task) -> bool:
@@ -64,17 +61,18 @@ def _same_chain(task: Task, current: Task) -> bool:
 
 
 def new_attempt(task: Task) -> Update:
-    """The channels that a new attempt starts with (rules.md 12).
+    """What a new attempt starts with (rules.md 12).
 
     Failures, attempts, traces and usage only grow. A re-aggregation keeps the children; any other attempt has none.
     """
-    fresh = {"report": None, "verdict": None, "halt": None, "replans": 0, "replanning": False}
+    fresh = {"current": task, "report": None, "verdict": None, "halt": None, "replans": 0, "replanning": False}
     return fresh if task.start == "aggregate" else {**fresh, "plan": [], "children": {}, "reviews": [], "next_child": 1}
 
 
-def new_run(task: Task) -> Update:
-    """The channels that a new run starts with, so that an interrupted one does not show the last run's result."""
-    return {**empty_outputs(), **new_attempt(task), "made_by": "solve", "best": None, "best_failures": 0}
+def _earlier(given: Mapping[str, Any], state: TaskState) -> Usage:
+    """What this thread's earlier runs have spent; of one that did not end, only what was spent before it."""
+    total = given.get("total_usage")
+    return Usage.model_validate(total) if total is not None else state.earlier
 
 
 async def _refusal(context: Context) -> tuple[HaltType, str] | None:
@@ -142,6 +140,11 @@ def _check_text(text: str, limit: int) -> None:
             field="task",
             value=text,
         )
+
+
+def last_human_text(messages: Sequence[BaseMessage]) -> str | None:
+    """The text of the last human message."""
+    return next((message.text for message in reversed(messages) if message.type == "human"), None)
 
 
 def _typed(value: Any) -> str | TaskBrief | RootTaskAnchor | Task:

@@ -19,7 +19,7 @@ from langchain_core.runnables import Runnable
 from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
 
 from .context import CallFailed, Context, entered
-from .conversions import as_bool, as_plan, as_report, as_review, as_verdict
+from .conversions import as_bool, as_lenient_verdict, as_plan, as_report, as_review, as_verdict
 from .effects import adrive, drive
 from .policy import ChildFailure
 
@@ -55,6 +55,8 @@ DECOMPOSER = Role("decomposer", ("task", "depth"), as_plan, ("complaint",))
 SOLVER = Role("solver", ("task",), as_report, ("complaint",))
 AGGREGATOR = Role("aggregator", ("task", "results"), as_report, ("missing", "complaint"))
 VERIFIER = Role("verifier", ("task", "result", "attempt"), as_verdict, asks=1)
+LENIENT_VERIFIER = Role("verifier", VERIFIER.offers, as_lenient_verdict, asks=1)
+"""The front's: a text that says neither ACCEPT nor REJECT rejects (rules.md 21)."""
 PRECHECK = Role("precheck", ("task",), as_verdict, asks=1)
 REVIEWER = Role("reviewer", ("report", "result", "ctx"), as_review, ("complaint",))
 

@@ -77,9 +77,8 @@ class Context:
         run: What the whole tree shares.
         parts: The components.
         policy: The limits.
-        name: Name of the solver's graph.
+        given: The graph's input channels.
         task: The attempt at work; None only in `admit`, before there is one.
-        outermost: Whether this is the root task of the run.
         deadline: `time.monotonic()` value at which the task's time is up.
         until: The same for the component call under way.
         spent: What this execution has spent; the node's wrapper stores it.
@@ -89,9 +88,8 @@ class Context:
     run: Run
     parts: Components
     policy: SolvePolicy
-    name: str
+    given: Mapping[str, Any] = field(default_factory=dict)
     task: Task | None = None
-    outermost: bool = False
     deadline: float | None = None
     until: float | None = None
     spent: Usage = field(default_factory=Usage)
@@ -105,7 +103,6 @@ class Context:
             elapsed: Seconds the task has already taken.
         """
         self.task = task
-        self.outermost = task.parent_id is None
         limit = self.policy.max_task_seconds
         self.deadline = self.run.limit(task, None if limit is None else max(0.0, limit - elapsed))
 

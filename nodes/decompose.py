@@ -7,68 +7,68 @@ from typing import cast
 from langgraph_recursive.state.brief import SubTask, same_task
 from langgraph_recursive.state.plan import faults_of, objectives, planned
 from langgraph_recursive.state.task import PlannedChild, Task, TaskInput
+from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut, listed
 
 from .context import Context
-from .frame import Frame
 from .node import Update
 from .outcome import halted
 
 __all__ = ("decompose",)
 
 
-async def decompose(frame: Frame, context: Context) -> Update:
+async def decompose(state: TaskState, context: Context) -> Update:
     """Plan the task: an empty plan means that it is solved directly.
 
     The depth limit is tested before the atomizer is asked, and the atomizer is asked once per task (rules.md 11). A
     plan that breaks a rule is asked for again once, with the reason; then the task is solved directly.
     """
-    task = frame.attempt
+    task = state.attempt
     decomposer = context.parts.decomposer
-    if decomposer is None or task.depth >= context.policy.max_depth or await _is_atomic(frame, context):
-        return _direct(frame)
-    plan, faults = await _sound_plan(frame, context)
-    if frame.replanning and plan and _same_plan(plan, frame):
-        return halted(frame, context, "child_failed", "the new plan is the same as the one that failed")
+    if decomposer is None or task.depth >= context.policy.max_depth or await _is_atomic(state, context):
+        return _direct(state)
+    plan, faults = await _sound_plan(state, context)
+    if state.replanning and plan and _same_plan(plan, state):
+        return halted(state, context, "child_failed", "the new plan is the same as the one that failed")
     if not plan:
         if faults:
             context.trace("DECOMPOSED", f"0: the plan was refused twice ({faults}); solved directly")
-        return _direct(frame)
+        return _direct(state)
     context.trace("DECOMPOSED", listed(objectives(plan)))
-    kept = _kept(frame)
-    children = planned(plan, task, first=frame.next_child)
+    kept = _kept(state)
+    children = planned(plan, task, first=state.next_child)
     context.emit("decomposed", children=[[child.id, cut(child.brief.objective)] for child in children])
     return {
         "plan": [*kept, *children],
-        "children": {child.id: frame.children[child.id] for child in kept},
-        "next_child": frame.next_child + len(children),
+        "children": {child.id: state.children[child.id] for child in kept},
+        "next_child": state.next_child + len(children),
         "replanning": False,
     }
 
 
-def _kept(frame: Frame) -> list[PlannedChild]:
+def _kept(state: TaskState) -> list[PlannedChild]:
     """The accepted children that a replan keeps."""
-    return [child for child in frame.plan if frame.replanning and child.id not in frame.missing]
+    return [child for child in state.plan if state.replanning and child.id not in state.missing]
 
 
-async def _is_atomic(frame: Frame, context: Context) -> bool:
-    task = frame.attempt
+async def _is_atomic(state: TaskState, context: Context) -> bool:
+    task = state.attempt
     atomizer = context.parts.atomizer
-    if atomizer is None or task.attempt > 1 or frame.replanning:
+    if atomizer is None or task.attempt > 1 or state.replanning:
         return False
     return cast(bool, await atomizer(context, task=task, depth=task.depth))
 
 
-async def _sound_plan(frame: Frame, context: Context) -> tuple[list[SubTask], str]:
+async def _sound_plan(state: TaskState, context: Context) -> tuple[list[SubTask], str]:
     """Ask for a plan, twice at most; an empty one with the faults that remained."""
-    task = _with_findings(frame)
+    task = _with_findings(state)
     reason: str | None = None
     for _ in range(2):
         plan = await _proposed(context, task, reason)
         faults = faults_of(
             plan,
             task,
-            taken=[answer.task for answer in frame.accepted] if frame.replanning else (),
+            taken=[answer.task for answer in state.accepted] if state.replanning else (),
             places=context.policy.max_children,
         )
         if not faults:
@@ -83,19 +83,19 @@ async def _proposed(context: Context, task: Task, reason: str | None) -> list[Su
     return cast(list[SubTask], await decomposer(context, task=task, depth=task.depth, complaint=reason))
 
 
-def _with_findings(frame: Frame) -> Task:
+def _with_findings(state: TaskState) -> Task:
     """On a replan the accepted children are shown as inputs."""
-    if not frame.replanning:
-        return frame.attempt
-    found = [TaskInput(task_id=answer.task_id, objective=answer.task, text=str(answer)) for answer in frame.accepted]
-    return frame.attempt.model_copy(update={"inputs": [*frame.attempt.inputs, *found]})
+    if not state.replanning:
+        return state.attempt
+    found = [TaskInput(task_id=answer.task_id, objective=answer.task, text=str(answer)) for answer in state.accepted]
+    return state.attempt.model_copy(update={"inputs": [*state.attempt.inputs, *found]})
 
 
-def _same_plan(plan: list[SubTask], frame: Frame) -> bool:
-    failed = {same_task(child.brief.objective) for child in frame.plan if child.id in frame.missing}
+def _same_plan(plan: list[SubTask], state: TaskState) -> bool:
+    failed = {same_task(child.brief.objective) for child in state.plan if child.id in state.missing}
     return {same_task(text) for text in objectives(plan)} == failed
 
 
-def _direct(frame: Frame) -> Update:
+def _direct(state: TaskState) -> Update:
     """Solve directly; after a replan that came to nothing, with the accepted results at hand."""
-    return {"plan": [], "children": {}, "replanning": False, "current": _with_findings(frame)}
+    return {"plan": [], "children": {}, "replanning": False, "current": _with_findings(state)}

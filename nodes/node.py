@@ -11,11 +11,11 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphInterrupt
 
 from langgraph_recursive.state.task import HaltType
+from langgraph_recursive.state.task_state import TaskState
 
 from .context import CallFailed, Context, entered
 from .effects import Body, adrive, drive
-from .frame import Frame
-from .outcome import halted
+from .outcome import halted, no_outputs, outputs
 from .run import Run, TaskStopped
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ __all__ = ("RUN_KEY", "Node", "NodeBody", "Update", "run_of")
 RUN_KEY = "__recursive_run"
 
 Update = dict[str, Any]
-NodeBody = Callable[[Frame, Context], Body[Update]]
+"""What a node changed: fields of TaskState. `state` replaces the whole of it, `task` hands the graph its next task."""
+
+NodeBody = Callable[[TaskState, Context], Body[Update]]
 
 
 def run_of(config: RunnableConfig) -> Run:
@@ -42,7 +44,7 @@ def run_of(config: RunnableConfig) -> Run:
     return run
 
 
-class Node(Runnable[dict[str, Any], Update]):
+class Node(Runnable[dict[str, Any], dict[str, Any]]):
     """One node of the state machine.
 
     Args:
@@ -60,25 +62,27 @@ class Node(Runnable[dict[str, Any], Update]):
         self.policy = policy
         self.solver_name = solver_name
 
-    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the body in this thread."""
         execution = _Execution(self, input, config or {})
         try:
             with entered(execution.context):
-                return execution.finish(drive(self.body(execution.frame, execution.context)))
+                return execution.finish(drive(self.body(execution.state, execution.context)))
         except (TaskStopped, CallFailed) as stop:
-            return execution.stopped(stop)
+            return execution.finish(execution.stopped(stop))
         except GraphInterrupt as interrupt:
             raise execution.interrupted(interrupt) from None
 
-    async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+    async def ainvoke(
+        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
         """Run the body on the event loop."""
         execution = _Execution(self, input, config or {})
         try:
             with entered(execution.context):
-                return execution.finish(await adrive(self.body(execution.frame, execution.context)))
+                return execution.finish(await adrive(self.body(execution.state, execution.context)))
         except (TaskStopped, CallFailed) as stop:
-            return execution.stopped(stop)
+            return execution.finish(execution.stopped(stop))
         except GraphInterrupt as interrupt:
             raise execution.interrupted(interrupt) from None
 
@@ -88,30 +92,45 @@ class _Execution:
 
     def __init__(self, node: Node, values: dict[str, Any], config: RunnableConfig) -> None:
         self.run = run_of(config)
+        self.solver_name = node.solver_name
         self.started = time.monotonic()
-        self.frame = Frame.load(values)
+        # A stored value may come back as plain data (strict msgpack, a server); an instance passes as it is.
+        self.state = TaskState.model_validate(values.get("state") or TaskState())
         self.nested = "|" in config.get("configurable", {}).get("checkpoint_ns", "")
-        self.context = Context(run=self.run, parts=node.parts, policy=node.policy, name=node.solver_name)
+        self.context = Context(run=self.run, parts=node.parts, policy=node.policy, given=values)
         if node.name != "admit":  # which works on the task it is given, not on the last run's
-            self.context.at(self.frame.attempt, elapsed=self.frame.elapsed)
+            self.context.at(self.state.attempt, elapsed=self.state.elapsed)
         if not self.nested:
             self.run.listen(get_stream_writer())
 
-    def finish(self, update: Update) -> Update:
-        """Add what the execution spent and logged to the node's update."""
-        return {
-            "spent": self.context.spent,
-            "log": self.context.log,
-            "elapsed": time.monotonic() - self.started,
-            **update,
-        }
+    def finish(self, update: Update) -> dict[str, Any]:
+        """Merge the body's update, and what the execution spent and logged, into the state.
+
+        The root also writes the outputs: when it has ended, and when a new run starts where an old one left its own.
+        """
+        before = update.pop("state", self.state)
+        channels = {"task": update.pop("task")} if "task" in update else {}
+        after = before.model_copy(
+            update={
+                **update,
+                "log": [*before.log, *self.context.log],
+                "spent": before.spent + self.context.spent,
+                "elapsed": before.elapsed + time.monotonic() - self.started,
+            }
+        )
+        if after.attempt.parent_id is None:
+            if after.ended:
+                channels |= outputs(after, self.context, self.solver_name)
+            elif before is not self.state and self.state.current is not None:
+                channels |= no_outputs()
+        return {"state": after, **channels}
 
     def stopped(self, stop: TaskStopped | CallFailed) -> Update:
         """The update of a node whose task must end."""
         if isinstance(stop, TaskStopped):
-            return self.finish(halted(self.frame, self.context, stop.halt, stop.detail))
+            return halted(self.state, self.context, stop.halt, stop.detail)
         kind: HaltType = "protocol_error" if stop.kind == "unparsable" else "task_failed"
-        return self.finish(halted(self.frame, self.context, kind, str(stop), error=stop))
+        return halted(self.state, self.context, kind, str(stop), error=stop)
 
     def interrupted(self, interrupt: GraphInterrupt) -> GraphInterrupt:
         """The interrupt to raise from the node.

@@ -8,38 +8,28 @@ from langchain_core.messages import AIMessage
 
 from langgraph_recursive.state.report import TaskReport, failed_report
 from langgraph_recursive.state.task import Attempt, Halt, HaltType, Partial, Task
+from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
 from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.verdict import ValidationResult
 
 from .context import CallFailed, Context
-from .frame import Frame
 
-__all__ = ("accepted", "deterministic_verdict", "halted")
+__all__ = ("accepted", "deterministic_verdict", "finished_parts", "halted", "no_outputs", "outputs")
 
 
-def accepted(frame: Frame, context: Context, verdict: ValidationResult) -> dict[str, Any]:
+def accepted(state: TaskState, context: Context, verdict: ValidationResult) -> dict[str, Any]:
     """End with an accepted answer."""
-    report = frame.answered
+    report = state.answered
     if report.missing:
         report = report.model_copy(update={"outcome": "partial"})
-    attempt = _attempt(frame, context.attempt, verdict)
+    attempt = _attempt(state, context.attempt, verdict)
     context.emit("accepted", verified=verdict.verified, answer=cut(report.text))
-    return {
-        "report": report,
-        "verdict": verdict,
-        "attempts": [*frame.attempts, attempt],
-        "output": report.text,
-        "partial": [],
-        "success": True,
-        "verified": verdict.verified,
-        "halt": None,
-        **_root_outputs(frame, context, report.text),
-    }
+    return {"report": report, "verdict": verdict, "attempts": [*state.attempts, attempt], "halt": None, "partial": []}
 
 
 def halted(
-    frame: Frame,
+    state: TaskState,
     context: Context,
     kind: HaltType,
     detail: str,
@@ -48,12 +38,11 @@ def halted(
     report: TaskReport | None = None,
     verdict: ValidationResult | None = None,
     child: Halt | None = None,
-    partial: list[Partial] | None = None,
 ) -> dict[str, Any]:
     """End without an accepted answer. What was finished is kept in `partial`.
 
     Args:
-        frame: The state as the node found it.
+        state: The state as the node found it.
         context: The node's context.
         kind: Type of the halt.
         detail: Why, in words.
@@ -61,7 +50,6 @@ def halted(
         report: The task's report, if there is one; else a failed one is made.
         verdict: The verdict of its last attempt; else the deterministic one.
         child: The halt of the child behind it.
-        partial: What was finished; else the accepted children's answers and the best rejected one.
     """
     task = context.attempt
     halt = Halt(
@@ -81,28 +69,23 @@ def halted(
             raw=error.raw if error else "",
         )
     report = report.model_copy(update={"child_task_id": task.id})
-    verdict = verdict or deterministic_verdict(task, f"{kind}: {detail}", error=kind == "validator_error")
-    known = {attempt.id for attempt in frame.attempts}
-    attempts = frame.attempts if task.id in known else [*frame.attempts, _attempt(frame, task, None)]
+    known = {attempt.id for attempt in state.attempts}
+    attempts = state.attempts if task.id in known else [*state.attempts, _attempt(state, task, verdict)]
     closing = attempts[-1].model_copy(update={"halt": kind})
     return {
         "report": report,
-        "verdict": verdict,
+        "verdict": verdict or deterministic_verdict(task, f"{kind}: {detail}"),
         "attempts": [*attempts[:-1], closing],
-        "output": None,
-        "partial": finished_parts(frame) if partial is None else partial,
-        "success": False,
-        "verified": False,
         "halt": halt,
-        **_root_outputs(frame, context, f"No accepted answer: {kind}. {detail}"),
+        "partial": finished_parts(state),
     }
 
 
-def finished_parts(frame: Frame) -> list[Partial]:
+def finished_parts(state: TaskState) -> list[Partial]:
     """The best rejected answer of the task itself, then what its children finished."""
-    parts = [frame.best] if frame.best is not None else []
-    for child in frame.plan:
-        result = frame.children.get(child.id)
+    parts = [state.best] if state.best is not None else []
+    for child in state.plan:
+        result = state.children.get(child.id)
         if result is None:
             continue
         if result.passed:
@@ -118,38 +101,56 @@ def finished_parts(frame: Frame) -> list[Partial]:
     return parts
 
 
-def deterministic_verdict(task: Task, issue: str, *, error: bool = False) -> ValidationResult:
-    """The verdict of an attempt with nothing to verify: failed, or `error`, without any call."""
-    return ValidationResult(
-        evaluated_task_id=task.id, outcome="error" if error else "failed", issues=[issue], checked=False
-    )
+def deterministic_verdict(task: Task, issue: str) -> ValidationResult:
+    """The verdict of an attempt that there is nothing to verify of: failed, without any call."""
+    return ValidationResult(evaluated_task_id=task.id, outcome="failed", issues=[issue], checked=False)
 
 
-def _attempt(frame: Frame, task: Task, verdict: ValidationResult | None) -> Attempt:
+def _attempt(state: TaskState, task: Task, verdict: ValidationResult | None) -> Attempt:
     return Attempt(
         id=task.id,
         attempt=task.attempt,
         outcome=verdict.outcome if verdict else "none",
-        start=frame.made_by if frame.report is not None else task.start,
+        start=state.made_by if state.report is not None else task.start,
     )
 
 
-def _root_outputs(frame: Frame, context: Context, text: str) -> dict[str, Any]:
-    """What only the root gives: the traces and usage of the whole tree, and the message a chat host reads."""
-    if not context.outermost:
-        return {}
+def outputs(state: TaskState, context: Context, name: str) -> dict[str, Any]:
+    """What a run gives back: all of it follows from the root's state, its ledger and its traces.
+
+    Args:
+        state: The root's state at its end.
+        context: Its context.
+        name: Name of the solver's graph, the author of the message.
+    """
     run, number = context.run, context.attempt.run
     spent = run.ledger.spent(number)
+    accepted_answer = state.halt is None
     return {
+        "output": state.answered.text if accepted_answer else None,
+        "partial": state.partial,
+        "success": accepted_answer,
+        "verified": accepted_answer and state.verdict is not None and state.verdict.verified,
+        "halt": state.halt,
+        "report": state.report,
+        "verdict": state.verdict,
+        "attempts": state.attempts,
         "traces": run.traces(number),
         "usage": spent,
-        "total_usage": frame.total_usage + spent,
-        "messages": [AIMessage(content=text or "(empty answer)", name=context.name)],
+        "total_usage": state.earlier + spent,
+        "messages": [AIMessage(content=_message(state), name=name)],
     }
 
 
-def empty_outputs() -> dict[str, Any]:
-    """What a new run starts with, so that an interrupted one does not show the last run's result."""
+def _message(state: TaskState) -> str:
+    """What a chat host reads, which sees nothing but text: never empty, and a halt says so."""
+    if state.halt is None:
+        return state.answered.text or "(empty answer)"
+    return f"No accepted answer: {state.halt.type}. {state.halt.detail}"
+
+
+def no_outputs() -> dict[str, Any]:
+    """What the outputs are while a run goes on, so that an interrupted one does not show the last run's result."""
     return {
         "output": None,
         "partial": [],
@@ -159,6 +160,5 @@ def empty_outputs() -> dict[str, Any]:
         "report": None,
         "verdict": None,
         "attempts": [],
-        "traces": [],
         "usage": Usage(),
     }

@@ -6,30 +6,32 @@ from typing import Literal, cast
 
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.task import HaltType
+from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
 
 from .context import Context
-from .frame import Frame
 from .node import Update
 from .outcome import halted
 
 __all__ = ("reported", "solve")
 
 
-async def solve(frame: Frame, context: Context) -> Update:
+async def solve(state: TaskState, context: Context) -> Update:
     """Have the solver answer the task."""
-    task = frame.attempt
+    task = state.attempt
     report = cast(TaskReport, await context.parts.solver(context, task=task))
     context.trace("SOLVED", cut(report.text), attempt=task.attempt)
     context.emit("solved", answer=cut(report.text))
-    return reported(frame, context, report, made_by="solve")
+    return reported(state, context, report, made_by="solve")
 
 
-def reported(frame: Frame, context: Context, report: TaskReport, *, made_by: Literal["solve", "aggregate"]) -> Update:
+def reported(
+    state: TaskState, context: Context, report: TaskReport, *, made_by: Literal["solve", "aggregate"]
+) -> Update:
     """Take a report in; one without an answer ends the task (rules.md 10)."""
-    report = report.model_copy(update={"child_task_id": frame.attempt.id})
+    report = report.model_copy(update={"child_task_id": state.attempt.id})
     update: Update = {"report": report, "made_by": made_by, "verdict": None}
     if report.answered:
         return update
     kind: HaltType = "protocol_error" if report.outcome == "protocol_error" else "task_failed"
-    return {**update, **halted(frame, context, kind, report.summary, report=report)}
+    return {**update, **halted(state, context, kind, report.summary, report=report)}

@@ -13,56 +13,59 @@ from langgraph_recursive.state.errors import MixedResultError
 from langgraph_recursive.state.ids import root_ref
 from langgraph_recursive.state.plan import execution_order
 from langgraph_recursive.state.task import ChildResult, PlannedChild, Task, TaskInput
+from langgraph_recursive.state.task_state import TaskState
 
 from .context import Context
 from .effects import Effect, Handle, Join, Start, gather
-from .frame import Frame
 from .node import Update
+from .outcome import deterministic_verdict
 
 __all__ = ("subtasks",)
 
 _Record = dict[str, Any]
 
 
-async def subtasks(frame: Frame, context: Context) -> Update:
+async def subtasks(state: TaskState, context: Context) -> Update:
     """Run every child that has no result yet, and collect what comes back.
 
     All children are launched at once, in an order that depends on the plan alone, and each waits for its dependencies
     inside: LangGraph tells the calls of a node apart by name and order, so that order must be the same on a resume.
     """
-    todo = [child for child in execution_order(frame.plan) if child.id not in frame.children]
+    todo = [child for child in execution_order(state.plan) if child.id not in state.children]
     if context.policy.sequential_children:
-        records = await _one_by_one(todo, frame, context)
+        records = await _one_by_one(todo, state, context)
     else:
-        records = await _at_once(todo, frame, context)
+        records = await _at_once(todo, state, context)
     results = {record["child"].id: record["child"] for record in map(_read, records) if record["child"] is not None}
-    return {"children": {**frame.children, **results}}
+    return {"children": {**state.children, **results}}
 
 
-async def _at_once(todo: Sequence[PlannedChild], frame: Frame, context: Context) -> list[_Record]:
+async def _at_once(todo: Sequence[PlannedChild], state: TaskState, context: Context) -> list[_Record]:
     handles: dict[str, Handle[_Record]] = {}
     for child in todo:
         needed = {wanted: handles[wanted] for wanted in child.depends_on if wanted in handles}
-        body = functools.partial(_child, child, frame, context, needed)
+        body = functools.partial(_child, child, state, context, needed)
         handles[child.id] = await Start(child.id, body)
     return await gather(list(handles.values()))
 
 
-async def _one_by_one(todo: Sequence[PlannedChild], frame: Frame, context: Context) -> list[_Record]:
+async def _one_by_one(todo: Sequence[PlannedChild], state: TaskState, context: Context) -> list[_Record]:
     handles: dict[str, Handle[_Record]] = {}
     records: list[_Record] = []
     for child in todo:
         needed = {wanted: handles[wanted] for wanted in child.depends_on if wanted in handles}
-        handles[child.id] = await Start(child.id, functools.partial(_child, child, frame, context, needed))
+        handles[child.id] = await Start(child.id, functools.partial(_child, child, state, context, needed))
         records += await gather([handles[child.id]])
         if context.parts.on_child_failure == "fail_fast" and not _passed(records[-1]):
             break
     return records
 
 
-async def _child(child: PlannedChild, frame: Frame, context: Context, needed: Mapping[str, Handle[_Record]]) -> _Record:
+async def _child(
+    child: PlannedChild, state: TaskState, context: Context, needed: Mapping[str, Handle[_Record]]
+) -> _Record:
     """Wait for the dependencies, then run the child; a record without a child when it never started."""
-    found = dict(frame.children)
+    found = dict(state.children)
     for wanted, handle in needed.items():
         result = _read(await Join(handle))["child"]
         if result is not None:
@@ -70,17 +73,17 @@ async def _child(child: PlannedChild, frame: Frame, context: Context, needed: Ma
     ready = all(wanted in found and found[wanted].passed for wanted in child.depends_on)
     if not ready or context.run.stopped(child.id):
         return {"child": None}
-    task = _child_task(child, frame.attempt, [found[wanted] for wanted in child.depends_on], frame)
+    task = _child_task(child, state.attempt, [found[wanted] for wanted in child.depends_on], state)
     result = _result(child, await RunTask(context.run.graph, task))
     if not result.passed and context.parts.on_child_failure == "fail_fast":
-        for sibling in frame.plan:
+        for sibling in state.plan:
             if sibling.id != child.id:
                 context.run.stop(sibling.id)
     return {"child": result}
 
 
-def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult], frame: Frame) -> Task:
-    names = {planned.id: planned.brief.objective for planned in frame.plan}
+def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult], state: TaskState) -> Task:
+    names = {planned.id: planned.brief.objective for planned in state.plan}
     return Task(
         id=child.id,
         spec=render_brief(child.brief),
@@ -97,7 +100,7 @@ def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult]
     )
 
 
-class RunTask(Effect[dict[str, Any]]):
+class RunTask(Effect[TaskState]):
     """Run a task in the solver's own graph: the one seam through which every child goes."""
 
     def __init__(self, graph: Any, task: Task) -> None:
@@ -108,28 +111,27 @@ class RunTask(Effect[dict[str, Any]]):
         metadata = {"run": self.task.run, "task_id": self.task.id, "attempt": self.task.attempt}
         return {"run_name": self.task.id, "metadata": metadata}
 
-    def perform(self) -> dict[str, Any]:
-        return dict(self.graph.invoke({"task": self.task}, self._config()))
+    def perform(self) -> TaskState:
+        return TaskState.model_validate(self.graph.invoke({"task": self.task}, self._config(), output_keys="state"))
 
-    async def aperform(self) -> dict[str, Any]:
-        return dict(await self.graph.ainvoke({"task": self.task}, self._config()))
+    async def aperform(self) -> TaskState:
+        state = await self.graph.ainvoke({"task": self.task}, self._config(), output_keys="state")
+        return TaskState.model_validate(state)
 
 
-def _result(child: PlannedChild, output: Mapping[str, Any]) -> ChildResult:
+def _result(child: PlannedChild, ended: TaskState) -> ChildResult:
     """Read a child's result and make sure that it is this child's.
 
     Raises:
         MixedResultError: It is another child's.
     """
-    result = ChildResult.model_validate(
-        {
-            "id": child.id,
-            "report": output["report"],
-            "verdict": output["verdict"],
-            "attempts": len(output["attempts"]),
-            "halt": output["halt"],
-            "partial": output["partial"],
-        }
+    result = ChildResult(
+        id=child.id,
+        report=ended.answered,
+        verdict=ended.verdict or deterministic_verdict(ended.attempt, "the child ended without a verdict"),
+        attempts=len(ended.attempts),
+        halt=ended.halt,
+        partial=ended.partial,
     )
     came_back = root_ref(result.report.child_task_id)
     if came_back != child.id:

@@ -9,6 +9,7 @@ from typing import Literal, cast
 from langgraph_recursive.state.answer import Answer
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
 from langgraph_recursive.state.verdict import (
     RetryFrom,
@@ -21,7 +22,6 @@ from langgraph_recursive.state.verdict import (
 
 from .components import Component
 from .context import CallFailed, Context
-from .frame import Frame
 from .node import Update
 from .outcome import accepted, halted
 
@@ -30,33 +30,33 @@ __all__ = ("verify",)
 _FRAMEWORK = "framework"
 
 
-async def verify(frame: Frame, context: Context) -> Update:
+async def verify(state: TaskState, context: Context) -> Update:
     """Run the validators of this attempt side by side and aggregate what they say.
 
     A validator that raises or returns nothing is `error`: it halts the task, never passes it, and never has the solver
     called again by itself (rules.md 15).
     """
     verifiers = context.parts.verifiers
-    answer = Answer(frame.answered, task=frame.attempt.brief.objective)
+    answer = Answer(state.answered, task=state.attempt.brief.objective)
     verdicts = await context.side_by_side(
         [(verifier.name, functools.partial(_verdict, verifier, answer)) for verifier in verifiers]
     )
-    result = _aggregated(frame.attempt, frame.answered, verifiers, verdicts, at=frame.made_by)
+    result = _aggregated(state.attempt, state.answered, verifiers, verdicts, at=state.made_by)
     if verdicts:
         context.trace("VERIFIED", _told(result))
     context.emit("verified", outcome=result.outcome, issues=[cut(issue) for issue in result.issues])
     if result.outcome == "passed":
-        return accepted(frame, context, result)
+        return accepted(state, context, result)
     if result.outcome == "error":
         return halted(
-            frame,
+            state,
             context,
             "validator_error",
             "; ".join(result.issues),
-            report=_rejected(frame, result),
+            report=_rejected(state, result),
             verdict=result,
         )
-    return {"verdict": result, "report": _rejected(frame, result)}
+    return {"verdict": result, "report": _rejected(state, result)}
 
 
 async def _verdict(verifier: Component, answer: Answer, context: Context) -> Verdict:
@@ -116,9 +116,9 @@ def _unfinished(report: TaskReport) -> ValidationCheck:
     )
 
 
-def _rejected(frame: Frame, result: ValidationResult) -> TaskReport:
+def _rejected(state: TaskState, result: ValidationResult) -> TaskReport:
     """A rejected answer is `partial`, its open issues are its failures (rules.md 5)."""
-    return frame.answered.model_copy(update={"outcome": "partial", "remaining_issues": result.issues})
+    return state.answered.model_copy(update={"outcome": "partial", "remaining_issues": result.issues})
 
 
 def _told(result: ValidationResult) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue, UntrackedValue
 from langgraph.graph.message import add_messages
 
-from .brief import RootTaskAnchor, TaskBrief
+from .brief import RootTaskAnchor, SubTask, TaskBrief
 from .report import TaskReport
-from .review import TaskReview
-from .task import Attempt, ChildResult, Halt, Partial, PlannedChild, Task
+from .task import Attempt, Halt, Partial, Task
+from .task_state import TaskState
 from .trace import SolveTrace
 from .usage import Usage
-from .verdict import ValidationResult
+from .verdict import ValidationResult, Verdict
 
 __all__ = ("SolverInput", "SolverOutput", "SolverState")
 
@@ -50,22 +49,10 @@ class SolverOutput(TypedDict, total=False):
 
 
 class SolverState(SolverInput, SolverOutput, total=False):
-    """Everything one task's graph carries. Each task has its own; a checkpoint never holds the whole tree.
+    """The channels of the graph. Every node reads and writes `state`; the outputs are written by the root, at the end.
 
-    The outputs above are the root's face to the world; `traces` is assembled from all tasks' `log` when the run ends
-    and is not stored twice.
+    `traces` is assembled from the logs of all tasks and is not stored again.
     """
 
-    current: Task
-    plan: list[PlannedChild]
-    children: dict[str, ChildResult]
-    reviews: list[TaskReview]
-    next_child: int
-    replans: int
-    replanning: bool
-    made_by: Literal["solve", "aggregate"]
-    best: Partial | None
-    best_failures: int
-    log: Annotated[list[SolveTrace], operator.add]
-    spent: Annotated[Usage, operator.add]
-    elapsed: Annotated[float, operator.add]
+    state: TaskState
+    recorded: Annotated[list[SubTask] | Verdict, UntrackedValue]
