@@ -20,7 +20,16 @@ from langgraph_recursive.state.verdict import ValidationCheck, Verdict, accept, 
 
 from .parsing import bullets, judgement, says_yes
 
-__all__ = ("as_bool", "as_lenient_verdict", "as_plan", "as_report", "as_review", "as_verdict", "message_text")
+__all__ = (
+    "as_bool",
+    "as_lenient_verdict",
+    "as_plan",
+    "as_report",
+    "as_review",
+    "as_verdict",
+    "message_text",
+    "well_formed",
+)
 
 
 def message_text(value: Any) -> Any:
@@ -28,7 +37,12 @@ def message_text(value: Any) -> Any:
     if isinstance(value, Mapping) and value.get("messages"):
         value = value["messages"][-1]
     # A message's text is a subclass of str, which a strict checkpoint would not take.
-    return str(value.text) if isinstance(value, BaseMessage) else value
+    return well_formed(str(value.text)) if isinstance(value, BaseMessage) else value
+
+
+def well_formed(text: str) -> str:
+    """Repair a text with halves of surrogate pairs, as streamed JSON may give: no store takes them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def as_bool(value: Any) -> bool:

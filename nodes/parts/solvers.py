@@ -20,6 +20,7 @@ from langgraph_recursive.state.task import Task
 
 from ..components import Part
 from ..context import invoke
+from ..conversions import message_text, well_formed
 from .ask import (
     Prompt,
     as_task,
@@ -110,7 +111,7 @@ class LLMSolver(Part):
         for _ in range(self.rounds):
             reply = _numbered(await invoke("solver", bound, history), len(evidence))
             if not reply.tool_calls and not reply.invalid_tool_calls:
-                return _answered(reply.text, evidence)
+                return _answered(message_text(reply), evidence)
             broken = [_refused(call) for call in reply.invalid_tool_calls]
             results = await together("tool", [(calls, calls.input(history, reply, call)) for call in reply.tool_calls])
             evidence += [_recorded(call, result) for call, result in zip(reply.tool_calls, results, strict=True)]
@@ -126,13 +127,14 @@ class LLMSolver(Part):
         spec = filled(prompt_text("out_of_rounds"), {"spec": spec_of(task), "results": found})
         reply: AIMessage = await invoke("solver", self.model, self._messages(task, spec))
         if not reply.tool_calls and not reply.invalid_tool_calls:
-            return _answered(reply.text, evidence)
+            return _answered(message_text(reply), evidence)
         reason = f"the rounds of tool calls ({self.rounds}) ran out before the answer was finished"
+        text = message_text(reply)
         return TaskReport(
-            summary=reply.text.strip()[:200] or reason,
+            summary=text.strip()[:200] or reason,
             outcome="partial",
             validation=Validation(open_issues=[reason]),
-            outputs=[{"text": str(reply.text)}] if reply.text.strip() else [],
+            outputs=[{"text": text}] if text.strip() else [],
             evidence=evidence,
             remaining_issues=[reason],
         )
@@ -141,7 +143,7 @@ class LLMSolver(Part):
 def _answered(text: str, evidence: Sequence[dict[str, Any]] = ()) -> TaskReport:
     if not text.strip():
         raise UnparsableOutputError("the answer is empty", value=text)
-    report = answer_report(str(text))
+    report = answer_report(text)
     return report.model_copy(update={"evidence": list(evidence)}) if evidence else report
 
 
@@ -226,12 +228,12 @@ def _recorded(call: ToolCall, result: ToolMessage) -> dict[str, Any]:
     return {
         "tool": call["name"],
         "args": _json(call["args"]),
-        "result": bounded(str(result.text), limit=_RESULT_CHARS).text,
+        "result": bounded(message_text(result), limit=_RESULT_CHARS).text,
         "status": result.status,
     }
 
 
 def _json(args: Any) -> Any:
     """Arguments as JSON that a report may hold; long ones as a bounded text."""
-    text = json.dumps(args, default=str, ensure_ascii=False)
+    text = well_formed(json.dumps(args, default=str, ensure_ascii=False))
     return bounded(text, limit=_ARGS_CHARS).text if len(text) > _ARGS_CHARS else json.loads(text, parse_constant=str)

@@ -299,6 +299,10 @@ def test_an_empty_answer_is_unparsable_and_asked_for_with_the_reason(text: str) 
     assert all(call.text.endswith("the answer is empty") for call in model.calls)
 
 
+def test_half_a_surrogate_pair_in_an_answer_is_repaired() -> None:
+    assert llm_solver(model_of("a \ud83d\ude00 b \ud800"))(make_task()).text == "a \U0001f600 b \ufffd"
+
+
 def add(a: int, b: int) -> int:
     """Add two numbers."""
     return a + b
