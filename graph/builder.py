@@ -128,7 +128,11 @@ def _components(
     plans_with_model = getattr(decomposer, "plans_with_model", False)
     return Components(
         solver=solving,
-        aggregator=Component(roles.AGGREGATOR, aggregator if aggregator is not None else SolvingAggregator(solving)),
+        aggregator=(
+            Component(roles.AGGREGATOR, aggregator)
+            if aggregator is not None
+            else Component(roles.COMBINER, SolvingAggregator(solving))
+        ),
         atomizer=None if atomizer is None else Component(roles.ATOMIZER, atomizer),
         decomposer=None if decomposer is None else Component(roles.DECOMPOSER, decomposer),
         on_child_failure=policy.on_child_failure or ("replan" if plans_with_model else "fail_fast"),

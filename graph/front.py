@@ -99,7 +99,7 @@ class RecursiveTaskSolver:
         solving = Component(roles.SOLVER, solver)
         parts = Components(
             solver=solving,
-            aggregator=Component(roles.AGGREGATOR, SolvingAggregator(solving)),
+            aggregator=Component(roles.COMBINER, SolvingAggregator(solving)),
             atomizer=Component(roles.ATOMIZER, atomizer if atomizer is not None else depth_based(_DEFAULT_DEPTH)),
             decomposer=Component(roles.DECOMPOSER, decomposer),
             verifiers=[Component(roles.LENIENT_VERIFIER, verifier if verifier is not None else always_accept)],

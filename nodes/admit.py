@@ -27,6 +27,7 @@ from langgraph_recursive.state.verdict import Verdict
 
 from .components import Component
 from .context import CallFailed, Context
+from .decompose import may_split
 from .node import Update
 from .outcome import halted
 from .policy import SolvePolicy
@@ -44,6 +45,8 @@ async def admit(state: TaskState, context: Context) -> Update:
     task = read_task(
         given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
     )
+    if task.start == "decompose" and not may_split(task, context):
+        task = task.model_copy(update={"start": "solve"})
     if state.current is not None and _same_chain(task, state.current):
         state = state.model_copy(update=new_attempt(task))
         context.at(task, elapsed=state.elapsed)

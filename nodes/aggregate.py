@@ -17,10 +17,12 @@ __all__ = ("aggregate",)
 
 async def aggregate(state: TaskState, context: Context) -> Update:
     """Have the aggregator combine what was accepted; it is told what is missing (`best_effort`)."""
+    names = {child.id: child.brief.objective for child in state.plan}
+    missing = {child: names[child] for child in state.missing}
     report = cast(
         TaskReport,
-        await context.parts.aggregator(context, task=state.attempt, results=state.accepted, missing=state.missing),
+        await context.parts.aggregator(context, task=state.attempt, results=state.accepted, missing=missing),
     )
     context.trace("AGGREGATED", cut(report.text))
-    context.emit("aggregated", answer=cut(report.text), missing=state.missing)
-    return reported(state, context, report.model_copy(update={"missing": state.missing}), made_by="aggregate")
+    context.emit("aggregated", answer=cut(report.text), missing=list(missing))
+    return reported(state, context, report.model_copy(update={"missing": list(missing)}), made_by="aggregate")

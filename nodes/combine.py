@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph_recursive.state.answer import Answer
@@ -25,7 +25,7 @@ class SolvingAggregator(Part):
     def __init__(self, solver: Component) -> None:
         self.solver = solver
 
-    async def run(self, task: Task, results: Sequence[Answer], missing: Sequence[str]) -> Any:
+    async def run(self, task: Task, results: Sequence[Answer], missing: Mapping[str, str]) -> Any:
         """Combine the results."""
         context = current_context()
         if context is None:

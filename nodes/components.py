@@ -6,6 +6,7 @@ what it must give back.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +16,13 @@ from typing import Any, TypeVar, get_type_hints
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
+from pydantic import TypeAdapter, ValidationError
 
+from langgraph_recursive.state.brief import SubTask
 from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
+from langgraph_recursive.state.report import TaskReport
+from langgraph_recursive.state.review import TaskReview
+from langgraph_recursive.state.verdict import Verdict
 
 from .context import CallFailed, Context, entered
 from .conversions import as_bool, as_lenient_verdict, as_plan, as_report, as_review, as_verdict
@@ -40,25 +46,29 @@ class Role:
         offers: Arguments by position.
         extras: Further arguments, given only to who names them.
         convert: Turns what it returned into the role's type, or raises.
+        stored: That type; a checkpoint holds the value as plain data.
         asks: How often output that cannot be parsed may be asked for, the first time included.
     """
 
     name: str
     offers: tuple[str, ...]
     convert: Callable[[Any], Any]
+    stored: Any
     extras: tuple[str, ...] = ()
     asks: int = 1 + REASKS
 
 
-ATOMIZER = Role("atomizer", ("task", "depth"), as_bool, ("complaint",))
-DECOMPOSER = Role("decomposer", ("task", "depth"), as_plan, ("complaint",))
-SOLVER = Role("solver", ("task",), as_report, ("complaint",))
-AGGREGATOR = Role("aggregator", ("task", "results"), as_report, ("missing", "complaint"))
-VERIFIER = Role("verifier", ("task", "result", "attempt"), as_verdict, asks=1)
-LENIENT_VERIFIER = Role("verifier", VERIFIER.offers, as_lenient_verdict, asks=1)
+ATOMIZER = Role("atomizer", ("task", "depth"), as_bool, bool, ("complaint",))
+DECOMPOSER = Role("decomposer", ("task", "depth"), as_plan, list[SubTask], ("complaint",))
+SOLVER = Role("solver", ("task",), as_report, TaskReport, ("complaint",))
+AGGREGATOR = Role("aggregator", ("task", "results"), as_report, TaskReport, ("missing", "complaint"))
+VERIFIER = Role("verifier", ("task", "result", "attempt"), as_verdict, Verdict, asks=1)
+LENIENT_VERIFIER = Role("verifier", VERIFIER.offers, as_lenient_verdict, Verdict, asks=1)
 """The front's: a text that says neither ACCEPT nor REJECT rejects (rules.md 21)."""
-PRECHECK = Role("precheck", ("task",), as_verdict, asks=1)
-REVIEWER = Role("reviewer", ("report", "result", "ctx"), as_review, ("complaint",))
+COMBINER = dataclasses.replace(AGGREGATOR, asks=1)
+"""An aggregator that is the solver, which asks again by itself."""
+PRECHECK = Role("precheck", ("task",), as_verdict, Verdict, asks=1)
+REVIEWER = Role("reviewer", ("report", "result", "ctx"), as_review, TaskReview, ("complaint",))
 
 
 class Part:
@@ -105,6 +115,7 @@ class Component:
         self.target = target
         self.name = name or _name(target, role)
         self._bind = _binder(role, target)
+        self._type = TypeAdapter[Any](role.stored)
 
     async def __call__(self, context: Context, **offered: Any) -> Any:
         """Call the component and return its converted answer; unparsable output is asked for again.
@@ -138,11 +149,18 @@ class Component:
         args, named = self._bind(offered)
         if not isinstance(self.target, Part):
             target = functools.partial(self.target, **named) if named else self.target
-            return await context.call(self.role.name, target, *args, convert=self._converted)
+            value = await context.call(self.role.name, target, *args, convert=self._plain)
+            return self._type.validate_python(value)
         try:
             return self._converted(await self.target.run(*args, **named))
         except UnparsableOutputError as error:
             raise CallFailed("unparsable", type(error).__name__, str(error), str(error.value or "")) from error
+        except ValidationError as error:
+            raise CallFailed("failed", type(error).__name__, str(error)) from error
+
+    def _plain(self, value: Any) -> Any:
+        """The converted value as a checkpoint holds it: plain data, without what is at its default."""
+        return self._type.dump_python(self._converted(value), exclude_defaults=True)
 
     def _converted(self, value: Any) -> Any:
         try:
@@ -232,7 +250,9 @@ def _graph_inputs(target: Runnable[Any, Any]) -> set[str]:
 def _as_text(role: Role, offered: Mapping[str, Any]) -> str:
     first = offered[role.offers[0]]
     rest = [f"{name}:\n{_shown(offered[name])}" for name in role.offers[1:] if name in ("result", "results")]
-    return "\n\n".join([str(first), *rest])
+    complaint = offered.get("complaint")
+    asked_again = [f"Your last answer could not be used: {complaint}"] if complaint else []
+    return "\n\n".join([str(first), *rest, *asked_again])
 
 
 def _shown(value: Any) -> str:

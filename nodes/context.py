@@ -102,7 +102,7 @@ class Context:
             task: The attempt.
             elapsed: Seconds the task has already taken.
         """
-        self.task = task
+        self.task = self.run.anchored(task)
         limit = self.policy.max_task_seconds
         self.deadline = self.run.limit(task, None if limit is None else max(0.0, limit - elapsed))
 
@@ -185,7 +185,7 @@ class Context:
             CallFailed: It gave none.
             TaskStopped: The task was stopped meanwhile.
         """
-        self.spent += Usage.model_validate(record.get("usage") or record.get("branch"))
+        self.spent += Usage.model_validate(record["usage"] if "usage" in record else record["branch"])
         if stopped := record.get("stopped"):
             raise TaskStopped(*stopped)
         if error := record.get("error"):
@@ -212,11 +212,11 @@ class Context:
         # "branch", not "usage": the calls inside have records of their own, and a resume counts those.
         try:
             with entered(fork):
-                return {"value": await body(fork), "branch": fork.spent}
+                return {"value": await body(fork), "branch": fork.spent.model_dump()}
         except TaskStopped as stop:
-            return {"stopped": [stop.halt, stop.detail], "branch": fork.spent}
+            return {"stopped": [stop.halt, stop.detail], "branch": fork.spent.model_dump()}
         except CallFailed as failure:
-            return {"error": failure.args, "branch": fork.spent}
+            return {"error": failure.args, "branch": fork.spent.model_dump()}
 
 
 def _same(value: Any) -> Any:
@@ -276,7 +276,7 @@ class _Call:
                 record = await self._tried()
         except TaskStopped as stop:
             record = {"stopped": [stop.halt, stop.detail]}
-        return {**record, "usage": self.spent}
+        return {**record, "usage": self.spent.model_dump(exclude_defaults=True)}
 
     async def _tried(self) -> dict[str, Any]:
         give = await TakeSlot(self.context.run.slots, self.context.check)

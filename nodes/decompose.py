@@ -14,18 +14,17 @@ from .context import Context
 from .node import Update
 from .outcome import halted
 
-__all__ = ("decompose",)
+__all__ = ("decompose", "may_split")
 
 
 async def decompose(state: TaskState, context: Context) -> Update:
     """Plan the task: an empty plan means that it is solved directly.
 
-    The depth limit is tested before the atomizer is asked, and the atomizer is asked once per task (rules.md 11). A
-    plan that breaks a rule is asked for again once, with the reason; then the task is solved directly.
+    The atomizer is asked once per task (rules.md 11). A plan that breaks a rule is asked for again once, with the
+    reason; then the task is solved directly.
     """
     task = state.attempt
-    decomposer = context.parts.decomposer
-    if decomposer is None or task.depth >= context.policy.max_depth or await _is_atomic(state, context):
+    if await _is_atomic(state, context):
         return _direct(state)
     plan, faults = await _sound_plan(state, context)
     if state.replanning and plan and _same_plan(plan, state):
@@ -44,6 +43,11 @@ async def decompose(state: TaskState, context: Context) -> Update:
         "next_child": state.next_child + len(children),
         "replanning": False,
     }
+
+
+def may_split(task: Task, context: Context) -> bool:
+    """Whether there is anything to decide: at the depth limit every task is solved directly (rules.md 11)."""
+    return context.parts.decomposer is not None and task.depth < context.policy.max_depth
 
 
 def _kept(state: TaskState) -> list[PlannedChild]:

@@ -10,6 +10,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphInterrupt
 
+from langgraph_recursive.state.brief import ROOTS_ANCHOR
 from langgraph_recursive.state.task import HaltType
 from langgraph_recursive.state.task_state import TaskState
 
@@ -100,6 +101,7 @@ class _Execution:
         self.context = Context(run=self.run, parts=node.parts, policy=node.policy, given=values)
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
+            self.state = self.state.model_copy(update={"current": self.context.attempt})
         if not self.nested:
             self.run.listen(get_stream_writer())
 
@@ -109,6 +111,8 @@ class _Execution:
         The root also writes the outputs: when it has ended, and when a new run starts where an old one left its own.
         """
         before = update.pop("state", self.state)
+        if before.attempt.parent_id is not None:
+            update["current"] = update.get("current", before.attempt).model_copy(update={"anchor": ROOTS_ANCHOR})
         channels = {"task": update.pop("task")} if "task" in update else {}
         after = before.model_copy(
             update={

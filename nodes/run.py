@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from langgraph_recursive.state.brief import ROOTS_ANCHOR, RootTaskAnchor
 from langgraph_recursive.state.event import Event, EventType
 from langgraph_recursive.state.ids import is_under
 from langgraph_recursive.state.task import HaltType, Task
@@ -159,7 +160,15 @@ class Run:
         self._deadlines: dict[str, float] = {}
         self._calls: dict[asyncio.Task[Any], str] = {}
         self.id = str(uuid.uuid4())
+        self._anchor: RootTaskAnchor = ROOTS_ANCHOR
         self._tell: Callable[[Event], None] | None = None
+
+    def anchored(self, task: Task) -> Task:
+        """Keep the root's anchor, and give a descendant that copy."""
+        if task.parent_id is None:
+            self._anchor = task.anchor
+            return task
+        return task.model_copy(update={"anchor": self._anchor})
 
     def listen(self, writer: Callable[[Any], None]) -> None:
         """Send events to the stream writer of the outermost node that is running.

@@ -79,7 +79,7 @@ async def _child(
         for sibling in state.plan:
             if sibling.id != child.id:
                 context.run.stop(sibling.id)
-    return {"child": result}
+    return {"child": result.model_dump(exclude_defaults=True)}
 
 
 def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult], state: TaskState) -> Task:
@@ -88,7 +88,6 @@ def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult]
         id=child.id,
         spec=render_brief(child.brief),
         brief=child.brief,
-        anchor=parent.anchor,
         depth=parent.depth + 1,
         parent_id=parent.id,
         run=parent.run,

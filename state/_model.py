@@ -26,6 +26,17 @@ class Given(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Stored(Data):
+    """A value that LangGraph stores with every checkpoint: what is at its default is left out.
+
+    So the default of a field may never change.
+    """
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Dump what is not at its default."""
+        return super().model_dump(**{"exclude_defaults": True, **options})
+
+
 def distinct(texts: Iterable[str]) -> list[str]:
     """Drop empty and repeated texts, and keep the order."""
     return list(dict.fromkeys(text for text in texts if text))

@@ -12,6 +12,7 @@ from .errors import InvalidInputError, invalid_fields
 __all__ = (
     "ANCHOR_CHARS",
     "BRIEF_CHARS",
+    "ROOTS_ANCHOR",
     "ContextRef",
     "RootTaskAnchor",
     "SubTask",
@@ -26,6 +27,7 @@ __all__ = (
 ANCHOR_CHARS = 4_000
 BRIEF_CHARS = 16_000
 _ORIGIN_CHARS = 200
+_KEY_CHARS = 12
 
 BriefScope = Literal["evidence", "hypothesis", "output", "task"]
 _SCOPE_ORDER: tuple[BriefScope, ...] = ("evidence", "hypothesis", "output", "task")
@@ -77,6 +79,10 @@ class RootTaskAnchor(_Bounded):
     def _fits(self) -> Self:
         _bound(self, ANCHOR_CHARS)
         return self
+
+
+ROOTS_ANCHOR = RootTaskAnchor(objective="(kept by the root)", completion_criteria=["(kept by the root)"])
+"""Stands in a stored descendant for the anchor that the root keeps."""
 
 
 class TaskBrief(_Bounded):
@@ -256,8 +262,8 @@ def _excerpt(text: str, limit: int) -> str:
 
 
 def same_task(text: str) -> str:
-    """Reduce a task's text to what tells it from another one, for finding repeats: case and white space go."""
-    return " ".join(text.casefold().split()).rstrip(".!?;:, ")
+    """Give texts of the same task the same short key, for finding repeats: case, space and final marks do not count."""
+    return sha256(" ".join(text.casefold().split()).rstrip(".!?;:, "))[:_KEY_CHARS]
 
 
 def _checked(subject: str, kind: type[_Kind], fields: dict[str, Any]) -> _Kind:

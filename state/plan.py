@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .brief import SubTask, TaskBrief, child_brief, same_task
+from .errors import InvalidInputError
 from .ids import child_id
 from .task import PlannedChild, Task
 
@@ -24,6 +25,7 @@ def faults_of(plan: Sequence[SubTask], task: Task, *, taken: Sequence[str] = (),
     if len(plan) > places:
         faults.append(f"has {len(plan)} sub-tasks, at most {places} are allowed")
     faults += _dependency_faults(plan)
+    faults += _brief_faults(plan, task)
     known = {same_task(text): text for text in taken}
     for index, objective in enumerate(objectives(plan)):
         name = same_task(objective)
@@ -49,6 +51,16 @@ def _dependency_faults(plan: Sequence[SubTask]) -> list[str]:
     ]
     if not faults and len(_order([sub.depends_on for sub in plan])) < len(plan):
         faults.append("its dependencies form a circle")
+    return faults
+
+
+def _brief_faults(plan: Sequence[SubTask], task: Task) -> list[str]:
+    faults = []
+    for index, sub in enumerate(plan):
+        try:
+            _brief(sub.task, task)
+        except InvalidInputError as error:
+            faults.append(f"sub-task {index} does not make a brief: {error}")
     return faults
 
 
@@ -83,7 +95,7 @@ def planned(plan: Sequence[SubTask], task: Task, *, first: int) -> list[PlannedC
     return [
         PlannedChild(
             id=ids[index],
-            brief=_brief(sub.task, task).inherit(task.brief.constraints),
+            brief=_brief(sub.task, task),
             depends_on=[ids[wanted] for wanted in dict.fromkeys(sub.depends_on)],
         )
         for index, sub in enumerate(plan)
@@ -91,7 +103,8 @@ def planned(plan: Sequence[SubTask], task: Task, *, first: int) -> list[PlannedC
 
 
 def _brief(given: str | TaskBrief, task: Task) -> TaskBrief:
-    return given if isinstance(given, TaskBrief) else child_brief(given, parent_objective=task.brief.objective)
+    brief = given if isinstance(given, TaskBrief) else child_brief(given, parent_objective=task.brief.objective)
+    return brief.inherit(task.brief.constraints)
 
 
 def execution_order(children: Sequence[PlannedChild]) -> list[PlannedChild]:

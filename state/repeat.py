@@ -87,8 +87,11 @@ _VARYING = re.compile(
     """,
     re.VERBOSE | re.MULTILINE | re.ASCII,
 )
-# A pid in brackets is one only behind a timestamp: elsewhere `[12]` is an index.
-_LOGGED_PID = re.compile(r"(<time>[ ,](?:[\w./-]{1,64}[ ]){0,2}[\w./-]{0,64})\[\d{2,8}\]", re.ASCII)
+# A pid in brackets is one only behind a timestamp, and not with few digits: it may be an index or a status.
+_LOGGED_PID = re.compile(
+    r"(<time>[ ,](?:(?:[\w./-]{1,64} ){0,2}[\w./-]{1,64}(?=\[\d{3})|(?:[\w./-]{1,64} ){0,2}(?=\[\d{4})))\[\d{3,8}\]",
+    re.ASCII,
+)
 
 _PATH = re.compile(r"(?<![\w.~/\\>-])(?:file://)?(?:[A-Za-z]:)?[/\\][^\s\"'`<>|*?:;,()\[\]{}]+", re.ASCII)
 _TEMP = re.compile(
@@ -115,11 +118,11 @@ def normalized(text: str) -> str:
 
 
 def _normalized(text: str, root: str) -> str:
-    text = _PATH.sub(_shortened, plain(text))
+    text = "\n".join(map(_tidy, plain(text).split("\n")))
+    text = _PATH.sub(_shortened, text)
     text = _fix_ids(root).sub(_chain, text)
     text = _VARYING.sub(lambda match: f"<{match.lastgroup}>", text)
-    text = _LOGGED_PID.sub(r"\1[<pid>]", text)
-    lines = [_tidy(line) for line in text.split("\n")]
+    lines = _LOGGED_PID.sub(r"\1[<pid>]", text).split("\n")
     if any(len(line) <= _LINE_CHARS and _RUNNER.match(line) for line in lines):
         return "\n".join(sorted(set(_essence(lines))))
     return "\n".join(lines).strip("\n")
@@ -145,7 +148,7 @@ def _chain(match: re.Match[str]) -> str:
 
 
 def _tidy(line: str) -> str:
-    """Columns shift with the width of what was taken out; indentation does not."""
+    """Make columns alike, since they shift with the width of what varies; indentation does not."""
     body = line.lstrip(" ")
     return line[: len(line) - len(body)] + re.sub(r"[ \t]+", " ", body).rstrip() if body.strip() else ""
 
@@ -164,7 +167,7 @@ _PYTHON_RUNNER = re.compile(
 )
 _RUNNER = re.compile(
     rf"""(?:{_PYTHON_RUNNER.pattern}
-  | [ ]*---[ ]FAIL:[ ]\S | FAIL\t\S | FAIL[ ]\S+[ ](?:<duration>|\[)      # go
+  | [ ]*---[ ]FAIL:[ ]\S | FAIL[ ]\S+[ ](?:<duration>|\[)      # go
   | test[ ]\S.*[ ]\.\.\.[ ]FAILED$                  # cargo
   | FAIL[ ]+\S+\.(?:test|spec)\.[cm]?[jt]sx?\b      # jest, vitest
   | [ ]*[✖✗✕✘\u00d7][ ].*\(<duration>\)$ | ✖[ ]failing[ ]tests:               # node, jest
@@ -196,7 +199,7 @@ _NOISE = re.compile(
   | (?:Snapshots|Time):[ ] | Files=\d+,[ ]Tests= | \[INFO\] | <duration>$
   | [ ]*(?:Compiling|Finished|Running)[ ]                                               # cargo
   | [ ]*at[ ] | [ ]+\d+:[ ]\S | [ ]*(?:>[ ])?\d*[ ]\| | [ ]*location:[ ]  # frames, excerpts
-  | \t.*\+0x[0-9a-f]+$
+  | [ ].*[ ]\+0x[0-9a-f]+$
   | (?!E[ ]).*(?:node:[\w/]+|\.[A-Za-z]{1,5}):\d+:\d+\)?,?(?:[ ]\{)?$
   | [ ]*<duration>$ | [ ]*not[ ]ok[ ].*\#[ ]?(?:TODO|SKIP)\b
     """,

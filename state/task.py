@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ._model import Data
-from .brief import RootTaskAnchor, TaskBrief
+from ._model import Data, Stored
+from .brief import ROOTS_ANCHOR, RootTaskAnchor, TaskBrief
 from .failure import Failure
 from .report import TaskReport
 from .verdict import Outcome, ValidationResult
@@ -46,14 +46,15 @@ class TaskInput(Data):
     text: str
 
 
-class Task(Data):
+class Task(Stored):
     """One attempt at one unit of work.
 
     Attributes:
         id: Unique per attempt: `t.2`, then `t.2_fix_1`.
         spec: What the solver reads. For a fix it is built from `root_spec` and all `prior_failures`.
         brief: What the parent handed down.
-        anchor: The root's objective, the same for the whole tree; read only.
+        anchor: The root's objective, the same for the whole tree; read only. Only the root stores it: a descendant
+            gets the root's copy when it runs.
         depth: Depth in the tree, the root is 0.
         attempt: Number of the attempt, the first is 1; attempt n+1 is fix n.
         parent_id: The parent's attempt; None at the root.
@@ -64,13 +65,13 @@ class Task(Data):
         settled: Checks that passed in the last attempt, so that a fix does not undo them.
         start: The node that makes this attempt's answer: a fix keeps its predecessor's shape.
         inputs: Results of dependencies, and on a replan the accepted children's.
-        lineage: Normalized objectives of the ancestors and of this task, for finding repeats.
+        lineage: Keys (`same_task`) of the objectives of the ancestors and of this task, for finding repeats.
     """
 
     id: str
     spec: str
     brief: TaskBrief
-    anchor: RootTaskAnchor
+    anchor: RootTaskAnchor = ROOTS_ANCHOR
     depth: int = 0
     attempt: int = 1
     parent_id: str | None = None

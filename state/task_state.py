@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from ._model import Data
+from ._model import Stored
 from .answer import Answer
 from .report import TaskReport
 from .review import TaskReview
@@ -18,11 +18,10 @@ from .verdict import ValidationResult
 __all__ = ("TaskState",)
 
 
-class TaskState(Data):
+class TaskState(Stored):
     """The progress of one task, in one channel.
 
-    Each task has its own, so a checkpoint never holds the whole tree. What is at its default is not stored: the
-    default of a field may never change.
+    Each task has its own, so a checkpoint never holds the whole tree.
 
     Attributes:
         current: The attempt at work; None only before the first admit.
@@ -65,10 +64,6 @@ class TaskState(Data):
     spent: Usage = Field(default_factory=Usage)
     elapsed: float = 0.0
     earlier: Usage = Field(default_factory=Usage)
-
-    def model_dump(self, **options: Any) -> dict[str, Any]:
-        """Dump what is not at its default: LangGraph stores this with every checkpoint."""
-        return super().model_dump(**{"exclude_defaults": True, **options})
 
     @property
     def attempt(self) -> Task:
