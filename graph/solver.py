@@ -206,7 +206,7 @@ class _Opening:
         policy = self.solver.policy
         spent = spent_by_run(records(checkpoints, under=self.namespace))
         width = self.config.get("max_concurrency") or policy.max_concurrency
-        run = Run(self.solver, width=width, history=spent.usage, traces=spent.traces)
+        run = Run(self.solver, width=width, durable=self.saver is not None, history=spent.usage, traces=spent.traces)
         config: RunnableConfig = {
             "configurable": {RUN_KEY: run},
             "recursion_limit": max(self.config["recursion_limit"], policy.recursion_limit),

@@ -176,7 +176,12 @@ class Context:
             args: What it is called with.
             convert: Gives the call's value its type before it is stored.
         """
-        return Start(name, _Call(self, name, function, args, convert or _same).body, retry=self.policy.retry)
+        retry = self.policy.retry
+        return Start(
+            name,
+            _Call(self, name, function, args, convert or _same).body,
+            retry=None if retry is None else retry._replace(retry_on=_TryAgain),
+        )
 
     def result(self, record: Mapping[str, Any]) -> Any:
         """Count what a call spent and return its value.
@@ -193,8 +198,15 @@ class Context:
         return record["value"]
 
     async def call(self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None) -> Any:
-        """Call something durably, in a slot, with retries and a time-out, and return its value."""
-        [record] = await gather([await self.start(name, function, *args, convert=convert)])
+        """Call something durably, in a slot, with retries and a time-out, and return its value.
+
+        Without a saver there is nothing to keep, so the first try needs no LangGraph task; further ones do.
+        """
+        start = self.start(name, function, *args, convert=convert)
+        if not self.run.durable:
+            with contextlib.suppress(_TryAgain):
+                return self.result(await start.body())
+        [record] = await gather([await start])
         return self.result(record)
 
     async def side_by_side(self, branches: Sequence[tuple[str, Callable[[Context], Body[Any]]]]) -> list[Any]:
@@ -247,6 +259,10 @@ async def invoke(name: str, function: Target, *args: Any) -> Any:
     return await (Invoke(function, *args) if context is None else context.call(name, function, *args))
 
 
+class _TryAgain(Exception):  # noqa: N818 - tells LangGraph's retry loop to wait and call the body again
+    """A call failed in a way that its retry policy covers, and may be tried again."""
+
+
 class _Call:
     """One durable call and its tries. Only its body runs inside the LangGraph task."""
 
@@ -289,7 +305,7 @@ class _Call:
             raise
         except Exception as error:  # a work failure: it becomes a report, a verdict or a halt
             if self._again(error):
-                raise
+                raise _TryAgain from error
             return {"error": _described(error)}
         finally:
             give()

@@ -142,4 +142,4 @@ class _Execution:
         The interrupts of its calls are already recorded by them. A nested graph that raised them again would show each
         several times, and an outermost one that raised none would lose them.
         """
-        return GraphInterrupt(()) if self.nested else interrupt
+        return GraphInterrupt(()) if self.nested and self.run.durable else interrupt

@@ -140,6 +140,7 @@ class Run:
     Args:
         graph: The solver's compiled graph, which runs every task.
         width: Component calls at once.
+        durable: Whether there is a saver, so that results of calls are kept.
         history: Usage by run number, from the checkpoints.
         traces: Traces by run number, likewise.
     """
@@ -149,10 +150,12 @@ class Run:
         graph: Any,
         *,
         width: int,
+        durable: bool,
         history: dict[int, Usage] | None = None,
         traces: dict[int, list[SolveTrace]] | None = None,
     ) -> None:
         self.graph = graph
+        self.durable = durable
         self.slots = Slots(width)
         self.ledger = Ledger(history)
         self._traces: dict[int, list[SolveTrace]] = defaultdict(list, traces or {})
