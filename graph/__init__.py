@@ -1,4 +1,33 @@
-"""How the nodes are wired and run."""
+"""How the nodes are wired and run: the solver, its front, its policy, its saver."""
+
+from typing import TYPE_CHECKING, Any
 
 if __name__ != "langgraph_recursive.graph":
     raise ImportError("import this room as langgraph_recursive.graph")
+
+from langgraph_recursive.nodes.policy import SolvePolicy
+
+from .builder import create_recursive_solver
+from .front import RecursiveTaskSolver, SolveResult
+from .solver import RecursiveSolver
+
+if TYPE_CHECKING:
+    from .sqlite import open_sqlite
+
+__all__ = (
+    "RecursiveSolver",
+    "RecursiveTaskSolver",
+    "SolvePolicy",
+    "SolveResult",
+    "create_recursive_solver",
+    "open_sqlite",
+)
+
+
+def __getattr__(name: str) -> Any:
+    # open_sqlite needs the extra `sqlite`, so it is imported only by who uses it.
+    if name == "open_sqlite":
+        from .sqlite import open_sqlite
+
+        return open_sqlite
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,50 @@
-"""What happens to a task: one file per node, one per family of pluggable parts."""
+"""What happens to a task: one file per node, and in `parts` one per family of replaceable parts."""
+
+from typing import TYPE_CHECKING, Any
 
 if __name__ != "langgraph_recursive.nodes":
     raise ImportError("import this room as langgraph_recursive.nodes")
+
+from langgraph_recursive.state.verdict import accept, reject
+
+from .components import Part
+from .parts import (
+    always_accept,
+    command_validator,
+    depth_based,
+    llm_aggregator,
+    llm_atomizer,
+    llm_decomposer,
+    llm_solver,
+    llm_verifier,
+    meta_spec,
+)
+from .policy import SolvePolicy
+
+if TYPE_CHECKING:
+    from .parts.embedded import EmbeddedChatModel
+
+__all__ = (
+    "EmbeddedChatModel",
+    "Part",
+    "SolvePolicy",
+    "accept",
+    "always_accept",
+    "command_validator",
+    "depth_based",
+    "llm_aggregator",
+    "llm_atomizer",
+    "llm_decomposer",
+    "llm_solver",
+    "llm_verifier",
+    "meta_spec",
+    "reject",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "EmbeddedChatModel":  # on first use: it needs the extra `local`
+        from .parts.embedded import EmbeddedChatModel
+
+        return EmbeddedChatModel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
