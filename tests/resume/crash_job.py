@@ -1,0 +1,169 @@
+"""A warm process that forks once per run, so that hundreds of crashes cost no interpreter starts.
+
+It reads one `Scenario` per line as JSON, runs the tree of `crash_tree` in a child that is killed as the scenario
+says, again in a new child for each further kill, and in a last one to the end; then it writes what came of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import faulthandler
+import json
+import os
+import sys
+import traceback
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+import crash_tree
+from call_log import CallLog, Moment, made_deadly
+from langgraph_recursive.state.errors import UnknownThreadError
+from saver_kinds import KINDS
+
+RUNS_AT_ONCE = 3
+WATCHDOG_SECONDS = 30
+CONFIG: Any = {"configurable": {"thread_id": "crash"}}
+
+
+@dataclass
+class Scenario:
+    """One story of crashes.
+
+    Attributes:
+        folder: Where its database, log and result go; empty at the start.
+        saver: Name of the saver kind.
+        in_async: `ainvoke` instead of `invoke`.
+        durability: LangGraph's.
+        kills: For each run to be killed: at its n-th call, and at which moment of it.
+        ends: How each run ended: 0 for a result, minus the signal, or a positive code for an error.
+    """
+
+    folder: str
+    saver: str
+    in_async: bool
+    durability: Any
+    kills: list[tuple[int, Moment]]
+    ends: list[int] = field(default_factory=list)
+
+    def log(self, stage: int) -> Path:
+        return Path(self.folder) / f"calls-{stage}.log"
+
+    def stored(self, stage: int) -> Path:
+        """Holds how many calls had been stored when a run began."""
+        return Path(self.folder) / f"stored-{stage}.txt"
+
+    @property
+    def database(self) -> str:
+        return str(Path(self.folder) / "run.db")
+
+    @property
+    def result(self) -> Path:
+        return Path(self.folder) / "result.json"
+
+    @property
+    def output(self) -> Path:
+        """What a child wrote to stderr: an error's traceback, or the watchdog's dump."""
+        return Path(self.folder) / "stderr.txt"
+
+
+def run_once(scenario: Scenario) -> None:
+    """Start or carry on the scenario's run in this process."""
+    stage = len(scenario.ends)
+    kill_at, moment = scenario.kills[stage] if stage < len(scenario.kills) else (0, "called")
+    log = CallLog(scenario.log(stage), kill_at=kill_at, moment=moment)
+    scenario.stored(stage).write_text(str(stored_calls(scenario.database) if stage else 0))
+    kind = KINDS[scenario.saver]
+    kwargs: dict[str, Any] = {"durability": scenario.durability}
+    if scenario.in_async:
+        result = asyncio.run(_in_async(kind, scenario, log, stage, kwargs))
+    else:
+        with kind.open_sync(scenario.database) as saver:
+            made_deadly(saver, log)
+            solver = crash_tree.crash_solver(log, saver)
+            try:
+                result = solver.invoke(None if stage else crash_tree.TASK, CONFIG, **kwargs)
+            except UnknownThreadError:  # it was killed before its first checkpoint
+                result = solver.invoke(crash_tree.TASK, CONFIG, **kwargs)
+    log.close()
+    scenario.result.write_text(json.dumps(told(result)))
+
+
+def stored_calls(database: str) -> int:
+    """How many finished calls have a record in a database."""
+    with SqliteSaver.from_conn_string(database) as saver:
+        rows = saver.conn.execute("SELECT type, value FROM writes WHERE channel = '__return__'").fetchall()
+        records = [saver.serde.loads_typed((kind, value)) for kind, value in rows]
+    # Children and branches return records too, but only a call's own says what it used.
+    return sum("usage" in record for record in records)
+
+
+async def _in_async(kind: Any, scenario: Scenario, log: CallLog, stage: int, kwargs: dict[str, Any]) -> Any:
+    async with kind.open_async(scenario.database) as saver:
+        made_deadly(saver, log)
+        solver = crash_tree.crash_solver(log, saver, in_async=True)
+        try:
+            return await solver.ainvoke(None if stage else crash_tree.TASK, CONFIG, **kwargs)
+        except UnknownThreadError:
+            return await solver.ainvoke(crash_tree.TASK, CONFIG, **kwargs)
+
+
+def told(result: dict[str, Any]) -> dict[str, Any]:
+    """What must be the same however often a run was killed."""
+    traces = Counter(f"{trace.type} {trace.task_id} {trace.attempt}" for trace in result["traces"])
+    return {
+        "output": result["output"],
+        "success": result["success"],
+        "verified": result["verified"],
+        "attempts": [attempt.model_dump(mode="json") for attempt in result["attempts"]],
+        "traces": dict(sorted(traces.items())),
+        "usage": result["usage"].model_dump(),
+        "total_usage": result["total_usage"].model_dump(),
+    }
+
+
+def fork(scenario: Scenario) -> int:
+    """Run the next stage in a child of its own."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    output = open(scenario.output, "a")  # noqa: SIM115 - the child's for good
+    try:
+        os.dup2(output.fileno(), 2)
+        faulthandler.dump_traceback_later(WATCHDOG_SECONDS, exit=True, file=output)
+        run_once(scenario)
+        code = 0
+    except BaseException:  # noqa: BLE001 - a child that fails says why and ends
+        traceback.print_exc(file=output)
+    finally:
+        output.flush()
+        os._exit(code)
+
+
+def serve() -> None:
+    """Run the scenarios from stdin, a few at once, and write each to stdout when it is through."""
+    waiting = [Scenario(**json.loads(line)) for line in sys.stdin]
+    running: dict[int, Scenario] = {}
+    while waiting or running:
+        while waiting and len(running) < RUNS_AT_ONCE:
+            scenario = waiting.pop(0)
+            running[fork(scenario)] = scenario
+        child, status = os.wait()
+        scenario = running.pop(child)
+        scenario.ends.append(os.waitstatus_to_exitcode(status))
+        if scenario.ends[-1] < 0 and len(scenario.ends) <= len(scenario.kills):
+            running[fork(scenario)] = scenario
+        else:
+            with contextlib.suppress(BrokenPipeError):
+                print(json.dumps(asdict(scenario)), flush=True)
+
+
+if __name__ == "__main__":
+    serve()
