@@ -20,7 +20,7 @@ from .execution import execute
 from .names import new_name
 from .picture import PICTURE
 from .problems import FAILED, Problem, told
-from .progress import LinesProgress, progress_for
+from .progress import progress_for
 from .results import print_json, report, resume_command, told_questions
 from .runs import Runs, open_runs
 from .settings import Settings
@@ -232,8 +232,6 @@ def _run(
 ) -> None:
     again = resume_command(thread, None if db is None else str(db))
     progress = progress_for(tree, f"thread {thread}", quiet=quiet, json=as_json)
-    if isinstance(progress, LinesProgress):
-        say(f"thread {thread}")
     lent = solver.copy({"checkpointer": runs.saver})
     config: RunnableConfig = {"configurable": {"thread_id": thread}, "metadata": settings.metadata()}
     outcome = execute(lent, input, config, progress, farewell=f"stopped; carry on with: {again}")

@@ -105,13 +105,18 @@ class LinesProgress:
 
     Args:
         tree: What is known of the run so far.
+        title: The first line.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, title: str) -> None:
         self.tree = tree
+        self.title = title
 
     def start(self) -> None:
-        """Nothing."""
+        """Write the title, once."""
+        if self.title:
+            say(self.title)
+            self.title = ""
 
     def event(self, event: Mapping[str, Any]) -> None:
         """Write its line."""
@@ -160,4 +165,4 @@ def progress_for(tree: Tree, title: str, *, quiet: bool, json: bool) -> Progress
         return NoProgress()
     if animated(stderr()):
         return TreeProgress(tree, title)
-    return NoProgress() if json else LinesProgress(tree)
+    return NoProgress() if json else LinesProgress(tree, title)

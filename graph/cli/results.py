@@ -72,10 +72,10 @@ def _tell_accepted(values: Mapping[str, Any], thread: str, *, quiet: bool) -> No
     verified = bool(values.get("verified"))
     if quiet and verified:
         return
-    word = Text("✓ checked", "green") if verified else Text("✓ not checked", "yellow")
+    line = Text.assemble(("✓ checked", "green") if verified else ("✓ not checked", "yellow"))
     if not quiet:
-        word.append(f"  {_spent(values)}  thread {one_line(thread)}", "dim")
-    stderr().print(word, soft_wrap=True)
+        line.append(f"  {_spent(values)}  thread {one_line(thread)}", "dim")
+    stderr().print(line, soft_wrap=True)
 
 
 def _tell_halt(values: Mapping[str, Any], thread: str) -> None:

@@ -17,7 +17,7 @@ from langchain_core import messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 import langgraph_recursive.state as state_room
 
@@ -128,9 +128,20 @@ class Runs:
         """What a thread was started with; None when another program made it."""
         return Settings.stored(self.known(thread).metadata)
 
+    def root(self, latest: CheckpointTuple) -> TaskRecord | None:
+        """The root task; None when the thread is of another graph."""
+        try:
+            found = records([latest])
+        except ValidationError:
+            return None
+        return found[0] if found else None
+
     def tasks(self, thread: str) -> list[TaskRecord]:
         """The tasks of a thread's last run, parents before children."""
-        found = records(self.saver.list(_config(thread)))
+        try:
+            found = records(self.saver.list(_config(thread)))
+        except ValidationError:
+            return []
         last = max((record.task.run for record in found), default=1)
         return sorted((record for record in found if record.task.run == last), key=lambda record: record.task.depth)
 

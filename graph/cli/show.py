@@ -38,18 +38,25 @@ _ANSWER_CHARS = 200
 def run_summary(runs: Runs, thread: str) -> dict[str, Any]:
     """One thread in a few values."""
     latest = runs.known(thread)
-    tasks = runs.tasks(thread)
-    root = next((record for record in tasks if record.task.parent_id is None), None)
-    usage = sum((record.usage for record in tasks), Usage())
+    root = runs.root(latest)
+    usage = _spent(runs, thread, latest, root)
     return {
         "thread": thread,
         "task": "" if root is None else root.task.intent,
         "state": _thread_state(None if root is None else root.state, latest),
         "attempts": 0 if root is None else root.task.attempt,
-        "tasks": len(tasks),
+        "tasks": usage.tasks,
         "calls": usage.calls,
         "when": str(latest.checkpoint["ts"]),
     }
+
+
+def _spent(runs: Runs, thread: str, latest: CheckpointTuple, root: TaskRecord | None) -> Usage:
+    """What the last run has spent: the root knows it at the end; until then it is added up."""
+    total = latest.checkpoint["channel_values"].get("usage")
+    if root is not None and root.state.ended and total is not None:
+        return Usage.model_validate(total)
+    return sum((record.usage for record in runs.tasks(thread)), Usage())
 
 
 def _thread_state(root: TaskState | None, latest: CheckpointTuple) -> str:

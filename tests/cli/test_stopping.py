@@ -1,0 +1,91 @@
+"""A run that was killed or stopped goes on where it was."""
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from command_line import Finished, command, graph
+
+Cli = Callable[..., Finished]
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+
+
+def started(environment: dict[str, str], db: Path, delay: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command("solve", "the job", *graph("checked"), "--thread", "one", "--db", str(db)),
+        env={**environment, "DELAY": delay},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_calls(log: Path, number: int) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if log.exists() and len(log.read_text().splitlines()) >= number:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"no {number} calls within a minute")
+
+
+def calls(log: Path) -> Counter[str]:
+    return Counter(log.read_text().splitlines())
+
+
+def test_killed_and_resumed_without_options(cli: Cli, environment: dict[str, str], db: Path, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    process = started(environment, db, "0.3")
+    wait_for_calls(log, 6)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert "unfinished" in cli("runs").stdout
+
+    done = cli("resume", "one")
+    assert (done.returncode, done.stdout) == (0, "answer of t\n"), done.stderr
+    assert "Deserializing" not in done.stderr
+    assert calls(log)["split t"] == 1
+    finished = cli("resume", "one")
+    assert finished.returncode == 2
+    assert "has ended" in finished.stderr
+
+
+def test_ctrl_c_lets_calls_end_and_tells_how_to_go_on(
+    cli: Cli, environment: dict[str, str], db: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "calls"
+    process = started(environment, db, "0.5")
+    wait_for_calls(log, 3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert f"langgraph-recursive resume one --db {db}" in err
+    assert "Traceback" not in err
+
+    refused = cli("solve", "another", *graph("checked"), "--thread", "one")
+    assert refused.returncode == 2
+    assert "unfinished" in refused.stderr
+    done = cli("resume", "one")
+    assert (done.returncode, done.stdout) == (0, "answer of t\n"), done.stderr
+    # All calls in flight had ended, so none was made twice.
+    assert set(calls(log).values()) == {1}
+
+
+def test_a_second_ctrl_c_ends_at_once(environment: dict[str, str], db: Path, tmp_path: Path) -> None:
+    process = started(environment, db, "30")
+    wait_for_calls(tmp_path / "calls", 1)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "langgraph-recursive resume one" in err
+    assert "Traceback" not in err
