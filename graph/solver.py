@@ -35,6 +35,7 @@ from .history import records, spent_by_run
 __all__ = ("RecursiveSolver",)
 
 _THREADS = 1_024
+_CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 
 
 class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverOutput]):
@@ -117,7 +118,7 @@ class _Opening:
     def __init__(self, solver: RecursiveSolver, input: Any, config: RunnableConfig | None) -> None:
         self.solver = solver
         self.given = config or {}
-        self.config = ensure_config(merge(solver.config, self.given))
+        self.config = _effective(solver, self.given)
         self.conf = self.config.get("configurable", {})
         self.saver = solver._resolve_checkpointer(self.config)
         self.namespace = str(self.conf.get("checkpoint_ns", ""))
@@ -221,6 +222,14 @@ def merge(first: RunnableConfig | None, second: RunnableConfig | None) -> Runnab
     merged = {**one, **two}
     merged["configurable"] = {**one.get("configurable", {}), **two.get("configurable", {})}
     return cast(RunnableConfig, merged)
+
+
+def _effective(solver: RecursiveSolver, given: RunnableConfig) -> RunnableConfig:
+    """The config of the run: as in LangGraph, one that names no checkpoint adds to that of the node it is called in."""
+    own = merge(solver.config, given)
+    if not any(own["configurable"].get(key) for key in _CHECKPOINT_KEYS):
+        own = merge(ensure_config(), own)
+    return ensure_config(own)
 
 
 def _ended(latest: CheckpointTuple) -> bool:
