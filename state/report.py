@@ -133,6 +133,7 @@ class TaskReport(Data):
 
 def answer_report(text: str) -> TaskReport:
     """Make the report of a plain text answer (rules.md 25)."""
+    text = str(text)  # an `Answer` that is handed on would carry its own report into the checkpoint
     return TaskReport(
         summary=text.strip()[:_SUMMARY_CHARS] or "(empty answer)",
         outcome="satisfied",
