@@ -67,7 +67,7 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         Raises:
             RecursiveSolverError: The input or the thread is not fit to run.
         """
-        if not _is_child(input, config):
+        if not self._is_child(input, config):
             opening = _Opening(self, input, config)
             input, config = opening.input, opening.opened(opening.read() if opening.saver else [])
         yield from super().stream(input, config, **kwargs)
@@ -78,11 +78,21 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         Raises:
             RecursiveSolverError: The input or the thread is not fit to run.
         """
-        if not _is_child(input, config):
+        if not self._is_child(input, config):
             opening = _Opening(self, input, config)
             input, config = opening.input, opening.opened(await opening.aread() if opening.saver else [])
         async for chunk in super().astream(input, config, **kwargs):
             yield chunk
+
+    def _is_child(self, input: Any, config: RunnableConfig | None) -> bool:
+        """Whether this is a child task of this solver's open run: `subtasks` hands over a `Task`.
+
+        A solver that a component of another one calls with its `Task` opens a run of its own.
+        """
+        if not (isinstance(input, Mapping) and isinstance(input.get("task"), Task)):
+            return False
+        run = ensure_config(config).get("configurable", {}).get(RUN_KEY)
+        return isinstance(run, Run) and run.graph is self
 
     def transform(self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Give one final value inside a chain's `stream`, the same as in its `invoke`."""
@@ -103,13 +113,6 @@ def _joined(chunks: list[Any]) -> Any:
         except TypeError:
             whole = chunk
     return whole
-
-
-def _is_child(input: Any, config: RunnableConfig | None) -> bool:
-    """Whether this is a child task of a run that is already open: only `subtasks` hands over a `Task`."""
-    if not (isinstance(input, Mapping) and isinstance(input.get("task"), Task)):
-        return False
-    return RUN_KEY in ensure_config(config).get("configurable", {})
 
 
 class _Opening:
@@ -195,8 +198,9 @@ class _Opening:
             )
 
     def _carries_on(self, latest: CheckpointTuple | None) -> bool:
-        # An embedded solver gets its input again on a resume, so there only the checkpoint tells.
-        return latest is not None and (self.resuming or bool(self.namespace))
+        # An embedded solver gets its input again on a resume, so there only the checkpoint tells. And what a run spent
+        # that a new task leaves unfinished belongs to the thread's total.
+        return latest is not None and (self.resuming or bool(self.namespace) or not _ended(latest))
 
     def opened(self, checkpoints: list[CheckpointTuple]) -> RunnableConfig:
         """The config of the run, with the `Run` in it.
@@ -247,10 +251,19 @@ def _coerced(input: Any, policy: SolvePolicy) -> Any:
     if input is None or isinstance(input, Command):
         return input
     values = _as_input(input)
-    messages = convert_to_messages(values.get("messages") or [])
+    if isinstance(values.get("task"), Task):  # another solver's; here it is a task like any other text
+        values["task"] = str(values["task"])
+    messages = _messages(values.get("messages") or [])
     if values.get("task") is not None or last_human_text(messages) is not None or not messages:
         read_task(values.get("task"), messages, values.get("task_id"), policy)
     return values
+
+
+def _messages(given: Any) -> list[BaseMessage]:
+    try:
+        return convert_to_messages(given if isinstance(given, list | tuple) else [given])
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise InvalidInputError(f"messages: {str(error).splitlines()[0]}", field="messages", value=given) from error
 
 
 def _as_input(input: Any) -> dict[str, Any]:

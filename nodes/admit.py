@@ -51,7 +51,7 @@ async def admit(state: TaskState, context: Context) -> Update:
         state = state.model_copy(update=new_attempt(task))
         context.at(task, elapsed=state.elapsed)
     else:
-        state = TaskState(current=task, earlier=_earlier(given, state))
+        state = TaskState(current=task, earlier=_earlier(state, context))
         context.at(task, elapsed=0.0)
         context.count(Usage(tasks=1))
     context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
@@ -72,9 +72,11 @@ def new_attempt(task: Task) -> Update:
     return fresh if task.start == "aggregate" else {**fresh, "plan": [], "children": {}, "reviews": [], "next_child": 1}
 
 
-def _earlier(given: Mapping[str, Any], state: TaskState) -> Usage:
-    """What this thread's earlier runs have spent; of one that did not end, only what was spent before it."""
-    total = given.get("total_usage")
+def _earlier(state: TaskState, context: Context) -> Usage:
+    """What this thread's earlier runs have spent, also one that was left unfinished."""
+    total = context.given.get("total_usage")
+    if state.current is not None and not state.ended:
+        return state.earlier + context.run.ledger.spent(state.current.run)
     return Usage.model_validate(total) if total is not None else state.earlier
 
 
