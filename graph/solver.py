@@ -210,7 +210,9 @@ class _Opening:
         """
         policy = self.solver.policy
         spent = spent_by_run(records(checkpoints, under=self.namespace))
-        width = self.config.get("max_concurrency") or policy.max_concurrency
+        width = self.config.get("max_concurrency")
+        if width is None or width == _THREADS:  # the latter is what an outer solver's run sets
+            width = policy.max_concurrency
         run = Run(self.solver, width=width, durable=self.saver is not None, history=spent.usage, traces=spent.traces)
         config: RunnableConfig = {
             "configurable": {RUN_KEY: run},
