@@ -22,7 +22,7 @@ def check_root_id(task_id: str) -> str:
     Raises:
         InvalidInputError: It is not 1 to 40 letters, digits and hyphens.
     """
-    if not _ROOT.match(task_id):
+    if not isinstance(task_id, str) or not _ROOT.match(task_id):
         raise InvalidInputError(
             f"task id {task_id!r}: use 1 to 40 letters, digits and hyphens, so that it is safe as a path and git ref",
             field="id",
