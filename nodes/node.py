@@ -11,7 +11,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphInterrupt
 
 from langgraph_recursive.state.brief import ROOTS_ANCHOR
-from langgraph_recursive.state.task import HaltType
+from langgraph_recursive.state.task import HaltType, Task
 from langgraph_recursive.state.task_state import TaskState
 
 from .context import CallFailed, Context, entered
@@ -102,8 +102,13 @@ class _Execution:
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
             self.state = self.state.model_copy(update={"current": self.context.attempt})
-        if not self.nested:
+        if not self._of_child():
             self.run.listen(get_stream_writer())
+
+    def _of_child(self) -> bool:
+        """Whether this is a child's task: before admit only what it is given tells."""
+        task = self.context.task or self.context.given.get("task")
+        return isinstance(task, Task) and task.parent_id is not None
 
     def finish(self, update: Update) -> dict[str, Any]:
         """Merge the body's update, and what the execution spent and logged, into the state.
