@@ -31,6 +31,7 @@ from .decompose import may_split
 from .node import Update
 from .outcome import halted
 from .policy import SolvePolicy
+from .run import TaskStopped
 
 __all__ = ("admit", "last_human_text", "read_task")
 
@@ -55,7 +56,10 @@ async def admit(state: TaskState, context: Context) -> Update:
         context.at(task, elapsed=0.0)
         context.count(Usage(tasks=1))
     context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
-    refusal = await _refusal(context)
+    try:
+        refusal = await _refusal(context)
+    except TaskStopped as stop:  # caught here, since the wrapper knows only the state that admit was given
+        refusal = stop.halt, stop.detail
     return {"state": state} if refusal is None else {"state": state, **halted(state, context, *refusal)}
 
 

@@ -146,7 +146,7 @@ class Context:
         """
         if self.task is not None and self.run.stopped(self.task.id):
             raise TaskStopped("cancelled", "the task was stopped")
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        if self.deadline is not None and time.monotonic() >= self.deadline:
             raise TaskStopped("timed_out", "the task's time (max_task_seconds) is up")
 
     @property
@@ -304,6 +304,8 @@ class _Call:
         except (GraphBubbleUp, ComponentError, InvalidPolicyError, MixedResultError):
             raise
         except Exception as error:  # a work failure: it becomes a report, a verdict or a halt
+            if isinstance(error, CallTimeoutError):
+                self.context.check()  # it may have been cut off because the task's time is up, not the call's
             if self._again(error):
                 raise _TryAgain from error
             return {"error": _described(error)}
