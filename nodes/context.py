@@ -295,8 +295,11 @@ class _Call:
         return {**record, "usage": self.spent.model_dump(exclude_defaults=True)}
 
     async def _tried(self) -> dict[str, Any]:
+        asked = time.monotonic()
         give = await TakeSlot(self.context.run.slots, self.context.check)
         started = time.monotonic()
+        if self.context.until is not None:
+            self.context.until += started - asked  # the time-out is on the call, not on waiting for its turn
         counter = _Counter()
         token = _counter.set(counter)
         try:
