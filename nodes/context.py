@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import dataclasses
 import functools
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
@@ -17,6 +19,7 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables import Runnable
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.errors import GraphBubbleUp
+from langgraph.types import RetryPolicy
 
 from langgraph_recursive.state.errors import (
     CallTimeoutError,
@@ -204,8 +207,10 @@ class Context:
         """
         start = self.start(name, function, *args, convert=convert)
         if not self.run.durable:
-            with contextlib.suppress(_TryAgain):
+            try:
                 return self.result(await start.body())
+            except _TryAgain:
+                await Invoke(asyncio.sleep, _delay(cast(RetryPolicy, self.policy.retry)))
         [record] = await gather([await start])
         return self.result(record)
 
@@ -229,6 +234,12 @@ class Context:
             return {"stopped": [stop.halt, stop.detail], "branch": fork.spent.model_dump()}
         except CallFailed as failure:
             return {"error": failure.args, "branch": fork.spent.model_dump()}
+
+
+def _delay(retry: RetryPolicy) -> float:
+    """Seconds before the second try, as LangGraph waits."""
+    delay = min(retry.max_interval, retry.initial_interval)
+    return delay + random.uniform(0, 1) if retry.jitter else delay
 
 
 def _same(value: Any) -> Any:
