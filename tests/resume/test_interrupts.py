@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Interrupt, interrupt
@@ -243,28 +243,19 @@ class TestEmbedded:
 
     @staticmethod
     def host(asker: Asker, saver: Any, *, in_function: bool) -> Any:
-        solver = asker.solver()
+        solver: Any = asker.solver()
+
+        def call(state: Outer) -> Outer:
+            return {"answer": solver.invoke({"task": state["text"]})["output"]}
+
+        async def acall(state: Outer) -> Outer:
+            return {"answer": (await solver.ainvoke({"task": state["text"]}))["output"]}
+
+        before: Any = RunnableLambda(lambda state: {"task": state["text"]})
+        after: Any = RunnableLambda(lambda result: {"answer": result["output"]})
+        node: Any = RunnableLambda(call, acall) if in_function else before | solver | after
         graph = StateGraph(Outer)
-        if in_function:
-
-            def node(state: Outer) -> Outer:
-                return {"answer": solver.invoke({"task": state["text"]})["output"]}
-
-            async def anode(state: Outer) -> Outer:
-                return {"answer": (await solver.ainvoke({"task": state["text"]}))["output"]}
-
-            from langchain_core.runnables import RunnableLambda
-
-            graph.add_node("work", RunnableLambda(node, anode))
-        else:
-            from langchain_core.runnables import RunnableLambda
-
-            graph.add_node(
-                "work",
-                RunnableLambda(lambda state: {"task": state["text"]})
-                | solver
-                | RunnableLambda(lambda result: {"answer": result["output"]}),
-            )
+        graph.add_node("work", node)
         graph.add_edge(START, "work")
         return graph.compile(checkpointer=saver)
 

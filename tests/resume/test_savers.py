@@ -13,7 +13,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, interrupt
 
 from langgraph_recursive.graph.builder import create_recursive_solver
-from langgraph_recursive.graph.solver import RecursiveSolver
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.errors import ComponentError
 from langgraph_recursive.state.task import Task
@@ -22,7 +21,7 @@ from saver_kinds import ALL_KINDS, SaverKind
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
 
-Build = Callable[..., RecursiveSolver]
+Build = Callable[..., Any]
 
 
 class Store:
@@ -85,7 +84,7 @@ class Job:
         self.calls[f"check {task.id}"] += 1
         return self.judge(task)
 
-    def build(self, **kwargs: Any) -> RecursiveSolver:
+    def build(self, **kwargs: Any) -> Any:
         return create_recursive_solver(
             decomposer=self.decompose,
             solver=self.solve,

@@ -18,7 +18,6 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command, interrupt
 
 from langgraph_recursive.graph.builder import create_recursive_solver
-from langgraph_recursive.graph.solver import RecursiveSolver
 from langgraph_recursive.graph.sqlite import open_sqlite
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.errors import (
@@ -64,8 +63,9 @@ class Job:
         self.count("check", task)
         return accept("fine")
 
-    def build(self, saver: Any = None, policy: SolvePolicy | None = None, **parts: Any) -> RecursiveSolver:
-        given = {"solver": self.solve, "verifiers": self.check, **parts}
+    def build(self, saver: Any = None, policy: SolvePolicy | None = None, **parts: Any) -> Any:
+        """The solver; not typed, since LangGraph's `invoke` is declared for dicts only."""
+        given: dict[str, Any] = {"solver": self.solve, "verifiers": self.check, **parts}
         return create_recursive_solver(
             decomposer=self.decompose,
             aggregator=self.combine,
@@ -276,7 +276,7 @@ class TestApart:
             await asyncio.wait_for(together.wait(), 10)
             return "done"
 
-        solver = create_recursive_solver(solver=solve, policy=SolvePolicy(max_concurrency=1))
+        solver: Any = create_recursive_solver(solver=solve, policy=SolvePolicy(max_concurrency=1))
         results = await solver.abatch(["a", "b"])
         assert all(result["success"] for result in results)
 

@@ -20,7 +20,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from call_log import CallLog
 from langgraph_recursive.graph.builder import create_recursive_solver
-from langgraph_recursive.graph.solver import RecursiveSolver
 from langgraph_recursive.nodes.components import inline
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.answer import Answer
@@ -107,7 +106,7 @@ def judged(task: Task, attempt: int) -> Verdict:
     return accept("good")
 
 
-def crash_solver(log: CallLog, saver: BaseCheckpointSaver[Any] | None, *, in_async: bool = False) -> RecursiveSolver:
+def crash_solver(log: CallLog, saver: BaseCheckpointSaver[Any] | None, *, in_async: bool = False) -> Any:
     parts = Parts(log)
     return create_recursive_solver(
         atomizer=is_atomic,
