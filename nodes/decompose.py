@@ -12,7 +12,7 @@ from langgraph_recursive.state.trace import cut, listed
 
 from .context import Context
 from .node import Update
-from .outcome import halted
+from .outcome import finished_parts, halted
 
 __all__ = ("decompose", "may_split")
 
@@ -27,7 +27,7 @@ async def decompose(state: TaskState, context: Context) -> Update:
     if await _is_atomic(state, context):
         return _direct(state)
     plan, faults = await _sound_plan(state, context)
-    if state.replanning and plan and _same_plan(plan, state):
+    if state.replanning and _same_plan(plan, state):
         return halted(state, context, "child_failed", "the new plan is the same as the one that failed")
     if not plan:
         if faults:
@@ -75,7 +75,7 @@ async def _sound_plan(state: TaskState, context: Context) -> tuple[list[SubTask]
             taken=[answer.task for answer in state.accepted] if state.replanning else (),
             places=context.policy.max_children,
         )
-        if not faults:
+        if not faults or (state.replanning and _same_plan(plan, state)):
             return plan, ""
         reason = "; ".join(faults)
     return [], reason or ""
@@ -96,10 +96,18 @@ def _with_findings(state: TaskState) -> Task:
 
 
 def _same_plan(plan: list[SubTask], state: TaskState) -> bool:
+    """Whether a plan is the old one again: all of it, or what of it was not accepted."""
+    old = {same_task(child.brief.objective) for child in state.plan}
     failed = {same_task(child.brief.objective) for child in state.plan if child.id in state.missing}
-    return {same_task(text) for text in objectives(plan)} == failed
+    return {same_task(text) for text in objectives(plan)} in (old, failed)
 
 
 def _direct(state: TaskState) -> Update:
     """Solve directly; after a replan that came to nothing, with the accepted results at hand."""
-    return {"plan": [], "children": {}, "replanning": False, "current": _with_findings(state)}
+    return {
+        "plan": [],
+        "children": {},
+        "replanning": False,
+        "current": _with_findings(state),
+        "partial": finished_parts(state),
+    }

@@ -82,8 +82,9 @@ def halted(
 
 
 def finished_parts(state: TaskState) -> list[Partial]:
-    """The best rejected answer of the task itself, then what its children finished."""
+    """The best rejected answer of the task itself, then what its children finished, also those of a plan given up."""
     parts = [state.best] if state.best is not None else []
+    parts += [part for part in state.partial if part not in parts]
     for child in state.plan:
         result = state.children.get(child.id)
         if result is None:
