@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from langgraph_recursive.state.failure import failures_of
 from langgraph_recursive.state.report import TaskReport, failed_report
 from langgraph_recursive.state.task import Attempt, Halt, HaltType, Partial, Task
 from langgraph_recursive.state.task_state import TaskState
@@ -113,6 +114,7 @@ def _attempt(state: TaskState, task: Task, verdict: ValidationResult | None) -> 
         attempt=task.attempt,
         outcome=verdict.outcome if verdict else "none",
         start=state.made_by if state.report is not None else task.start,
+        failures=failures_of(verdict, attempt=task.attempt) if verdict else [],
     )
 
 
