@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,6 +15,8 @@ __all__ = ("EVIDENCE_BUDGET", "fix_task", "recovery_spec", "settled_checks")
 
 EVIDENCE_BUDGET = 20_000
 _LINE_CHARS = 300
+
+_MARK = re.compile(r"<(?=[\s/\\]*evidence)", re.IGNORECASE)
 
 _INTENT = "# Task"
 _SETTLED = "# What already passed"
@@ -105,7 +108,8 @@ def _newest_that_fit(details: Sequence[str], room: int) -> tuple[list[str], int]
     for detail in reversed(details):
         part = detail if len(detail) <= room else _tail(detail, room)
         dropped += len(detail) - len(part)
-        room -= len(part)
+        # Behind one that was cut, older detail is not squeezed in.
+        room = room - len(part) if part == detail else 0
         kept.append(part)
     return kept[::-1], dropped
 
@@ -138,7 +142,7 @@ def _detail(failure: Failure) -> str:
 
 def _fenced(failure: Failure, detail: str) -> str:
     # A quoted end of the fence would let evidence out of its block, where it reads as instructions.
-    safe = detail.replace("<evidence", "<\\evidence").replace("</evidence", "<\\/evidence")
+    safe = _MARK.sub(r"<\\\\", detail)
     return f'<evidence attempt="{failure.attempt}">\n{safe}\n</evidence>'
 
 
