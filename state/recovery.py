@@ -142,7 +142,7 @@ def _detail(failure: Failure) -> str:
 
 def _fenced(failure: Failure, detail: str) -> str:
     # A quoted end of the fence would let evidence out of its block, where it reads as instructions.
-    safe = _MARK.sub(r"<\\\\", detail)
+    safe = _MARK.sub(r"<\\", detail)
     return f'<evidence attempt="{failure.attempt}">\n{safe}\n</evidence>'
 
 
