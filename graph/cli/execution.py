@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,11 +54,14 @@ def execute(
         farewell: What to say when the process ends at once.
     """
     try:
-        return asyncio.run(_execute(solver, input, config, progress, farewell))
+        # What a user's own parts print must not mix with the answer.
+        with contextlib.redirect_stdout(sys.stderr):
+            try:
+                return asyncio.run(_execute(solver, input, config, progress, farewell))
+            finally:
+                progress.stop()
     except KeyboardInterrupt:  # where signals cannot be handled on the loop
         return Outcome(stopped=True)
-    finally:
-        progress.stop()
 
 
 async def _execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -35,18 +36,24 @@ def load_solver(reference: str) -> RecursiveSolver:
     Raises:
         Problem: It cannot be loaded, or is no solver.
     """
+    with contextlib.redirect_stdout(sys.stderr):
+        found = _found(reference)
+    if not isinstance(found, RecursiveSolver):
+        raise Problem(
+            f"--graph {reference}: is a {type(found).__name__}, not what create_recursive_solver returns, "
+            "nor a function that makes it"
+        )
+    return found
+
+
+def _found(reference: str) -> Any:
     where, _, name = reference.rpartition(":")
     module = _imported(where)
     if not hasattr(module, name):
         raise Problem(f"--graph: {where} has no {name!r}")
     found = getattr(module, name)
     if not isinstance(found, RecursiveSolver) and callable(found):
-        found = _made(found, reference)
-    if not isinstance(found, RecursiveSolver):
-        raise Problem(
-            f"--graph {reference}: is a {type(found).__name__}, not what create_recursive_solver returns, "
-            "nor a function that makes it"
-        )
+        return _made(found, reference)
     return found
 
 

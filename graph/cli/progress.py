@@ -69,7 +69,7 @@ class TreeProgress:
         self.running = True
         self.remark = ""
         self.lock = threading.Lock()  # the picture is drawn in a thread of its own
-        self.live = Live(self, console=stderr(), refresh_per_second=_PER_SECOND, redirect_stdout=False)
+        self.live = Live(self, console=stderr(), refresh_per_second=_PER_SECOND)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = max(4, console.height - _BELOW) if self.running else max(4, len(self.tree.rows) + 1)

@@ -162,12 +162,24 @@ class Tree:
     # --- checkpoints ---
 
     def load(self, tasks: Iterable[TaskRecord]) -> None:
-        """Take in what the checkpoints tell, parents before children."""
-        for record in tasks:
-            self._load(record)
-        self.rows = dict(sorted(self.rows.items(), key=lambda entry: _order(entry[0])))
+        """Take in what the checkpoints tell, parents before children.
 
-    def _load(self, record: TaskRecord) -> None:
+        They hold how long a task has taken, not when; a task takes at least as long as each of its children.
+        """
+        now = time.time()
+        for record in tasks:
+            self._load(record, now)
+        self.rows = dict(sorted(self.rows.items(), key=lambda entry: _order(entry[0])))
+        for root in self.roots():
+            self._stretch(root)
+
+    def _stretch(self, row: Row) -> float | None:
+        starts = [self._stretch(child) for child in self.children(row, superseded=True)]
+        known = [start for start in (row.started, *starts) if start is not None]
+        row.started = min(known, default=None)
+        return row.started
+
+    def _load(self, record: TaskRecord, now: float) -> None:
         task, state = record.task, record.state
         row = self._row(task.id, task.parent_id)
         row.objective = task.brief.objective
@@ -175,9 +187,8 @@ class Tree:
         row.calls = record.usage.calls
         self.fixes += record.usage.fixes
         row.status, row.detail = _status_of(state)
-        if row.over:  # how long it took is known, not when
-            row.ended = time.time()
-            row.started = row.ended - state.elapsed
+        row.started = now - state.elapsed
+        row.ended = now if row.over else None
         for planned in state.plan:
             row.plan_of = planned.id.rpartition(".")[0]
             self._row(planned.id, row.plan_of).objective = planned.brief.objective

@@ -9,6 +9,8 @@ import pytest
 
 from command_line import Finished, command
 
+_DROPPED = ("LANGGRAPH_", "XDG_", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
+
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
@@ -17,7 +19,7 @@ def db(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LANGGRAPH_", "XDG_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_DROPPED)}
     wanted = {
         "CALL_LOG": str(tmp_path / "calls"),
         "XDG_STATE_HOME": str(tmp_path / "home"),

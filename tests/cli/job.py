@@ -70,5 +70,10 @@ colourful = create_recursive_solver(solver=lambda task: "\x1b[31mred\x1b[0m")
 not_a_solver = 42
 
 
+def chatty() -> RecursiveSolver:
+    print("printed while it is made")
+    return create_recursive_solver(solver=lambda task: print("printed by a part") or "the answer")
+
+
 def broken() -> RecursiveSolver:
     raise RuntimeError("no luck")

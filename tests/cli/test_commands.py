@@ -43,6 +43,12 @@ def test_quiet_leaves_only_the_answer(cli: Cli) -> None:
     assert (done.stdout, done.stderr) == ("answer of t\n", "")
 
 
+def test_what_a_part_prints_does_not_mix_with_the_answer(cli: Cli) -> None:
+    done = cli("solve", "the job", *graph("chatty"), "-q")
+    assert done.stdout == "the answer\n"
+    assert "printed by a part" in done.stderr
+
+
 def test_a_rejected_answer_exits_1_with_halt_and_parts(cli: Cli) -> None:
     done = cli("solve", "the job", *graph("rejected"))
     assert done.returncode == 1
