@@ -38,6 +38,7 @@ def create_recursive_solver(
     aggregator: Any = None,
     verifiers: Sequence[Any] | Callable[..., Any] = (),
     prechecks: Sequence[Any] | Callable[..., Any] = (),
+    reviewer: Any = None,
     tools: Sequence[Any] = (),
     policy: SolvePolicy | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
@@ -59,6 +60,8 @@ def create_recursive_solver(
         verifiers: `(task, result, attempt) -> Verdict | bool`, each. Without any, nothing is checked and the result
             says `verified: False`.
         prechecks: `(task) -> Verdict | bool`, each: run on every attempt's spec before anything else.
+        reviewer: `(report, result, ctx) -> TaskReview`: judges each child's report and verdict. By default rules
+            do, as `policy.on_child_failure` says.
         tools: Tools for the built-in solver.
         policy: The limits.
         checkpointer: LangGraph saver; needed to resume.
@@ -85,7 +88,10 @@ def create_recursive_solver(
         raise InvalidInputError("tools go to the built-in solver: give tools or solver, not both", field="tools")
     parts = _components(chat, atomizer, decomposer, solver, aggregator, tools, policy)
     parts = dataclasses.replace(
-        parts, verifiers=_named(roles.VERIFIER, verifiers), prechecks=_named(roles.PRECHECK, prechecks)
+        parts,
+        verifiers=_named(roles.VERIFIER, verifiers),
+        prechecks=_named(roles.PRECHECK, prechecks),
+        **_judging(reviewer, decomposer, chat, policy),
     )
     return compiled_solver(parts, policy, checkpointer=checkpointer, store=store, name=name)
 
@@ -125,7 +131,6 @@ def _components(
     elif atomizer is None and decomposer is not None:
         atomizer = depth_based(_DEFAULT_DEPTH)
     solving = Component(roles.SOLVER, solver)
-    plans_with_model = getattr(decomposer, "plans_with_model", False)
     return Components(
         solver=solving,
         aggregator=(
@@ -135,8 +140,22 @@ def _components(
         ),
         atomizer=None if atomizer is None else Component(roles.ATOMIZER, atomizer),
         decomposer=None if decomposer is None else Component(roles.DECOMPOSER, decomposer),
-        on_child_failure=policy.on_child_failure or ("replan" if plans_with_model else "fail_fast"),
     )
+
+
+def _judging(reviewer: Any, decomposer: Any, model: BaseChatModel | None, policy: SolvePolicy) -> dict[str, Any]:
+    """Who judges children: a reviewer, or rules (rules.md 4)."""
+    configured = policy.on_child_failure
+    if reviewer is None:
+        by_model = getattr(decomposer, "plans_with_model", decomposer is None and model is not None)
+        return {"on_child_failure": configured or ("replan" if by_model else "fail_fast")}
+    if configured not in (None, "best_effort"):
+        raise InvalidInputError(
+            f"on_child_failure={configured!r} configures the rule-based reviewer: leave it out, or leave out reviewer",
+            field="on_child_failure",
+            value=configured,
+        )
+    return {"reviewer": Component(roles.REVIEWER, reviewer), "on_child_failure": configured}
 
 
 def _named(role: roles.Role, given: Sequence[Any] | Callable[..., Any]) -> list[Component]:

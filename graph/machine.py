@@ -46,7 +46,7 @@ def state_machine(
     graph.add_conditional_edges("admit", after_admit, ["decompose", "solve", "aggregate", END])
     graph.add_conditional_edges("decompose", after_decompose, ["subtasks", "solve", END])
     graph.add_edge("subtasks", "review")
-    graph.add_conditional_edges("review", after_review, ["aggregate", "decompose", END])
+    graph.add_conditional_edges("review", after_review, ["aggregate", "decompose", "review", "subtasks", END])
     graph.add_conditional_edges("solve", after_answer, ["verify", END])
     graph.add_conditional_edges("aggregate", after_answer, ["verify", END])
     graph.add_conditional_edges("verify", after_verify, ["recovery", END])

@@ -31,11 +31,15 @@ def after_decompose(channels: Mapping[str, Any]) -> str:
 
 
 def after_review(channels: Mapping[str, Any]) -> str:
-    """A failed child ends the task or has it planned anew; else the accepted results are combined."""
+    """Reports are decided on one by one; then actions run, or the task is planned anew, aggregated or ended."""
     state = _of(channels)
     if state.halt:
         return END
-    return "decompose" if state.replanning else "aggregate"
+    if state.reviewing:
+        return "review"
+    if state.replanning:
+        return "decompose"
+    return "subtasks" if state.open_actions else "aggregate"
 
 
 def after_answer(channels: Mapping[str, Any]) -> str:

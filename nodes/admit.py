@@ -43,6 +43,7 @@ async def admit(state: TaskState, context: Context) -> Update:
     refuse ends the task: `root_spec` cannot change, so no fix could cure it.
     """
     given = context.given
+    state = TaskState.model_validate(given["seed"]) if given.get("seed") else state
     task = read_task(
         given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
     )
@@ -73,7 +74,17 @@ def new_attempt(task: Task) -> Update:
     Failures, attempts, traces and usage only grow. A re-aggregation keeps the children; any other attempt has none.
     """
     fresh = {"current": task, "report": None, "verdict": None, "halt": None, "replans": 0, "replanning": False}
-    return fresh if task.start == "aggregate" else {**fresh, "plan": [], "children": {}, "reviews": [], "next_child": 1}
+    if task.start == "aggregate":
+        return fresh
+    children: Update = {
+        "plan": [],
+        "children": {},
+        "reviews": [],
+        "next_actions": [],
+        "pending_replans": [],
+        "revisions": {},
+    }
+    return {**fresh, **children, "next_child": 1, "quota_from": 1, "reviewing": False, "failed_by": None}
 
 
 def _earlier(state: TaskState, context: Context) -> Usage:

@@ -271,7 +271,8 @@ class Components:
         decomposer: Splits a task; None solves every task directly.
         verifiers: Check answers.
         prechecks: Check specs before anything runs.
-        on_child_failure: What the rule-based reviewer does with a child that failed.
+        on_child_failure: What the rule-based reviewer does with a child that failed; with a reviewer only
+            `best_effort` or None.
         closing_aggregate: Whether a rejected combined answer ends the task (the `RecursiveTaskSolver` front).
     """
 
@@ -282,5 +283,5 @@ class Components:
     reviewer: Component | None = None
     verifiers: Sequence[Component] = ()
     prechecks: Sequence[Component] = ()
-    on_child_failure: ChildFailure = "fail_fast"
+    on_child_failure: ChildFailure | None = "fail_fast"
     closing_aggregate: bool = False

@@ -134,6 +134,11 @@ class Context:
         self.spent += usage
         self.run.ledger.add(self.attempt.run, usage)
 
+    @property
+    def fixes_left(self) -> int:
+        """Fixes that the whole tree may still make."""
+        return self.policy.max_fixes_total - self.run.ledger.spent(self.attempt.run).fixes
+
     def take_fix(self) -> bool:
         """Count a fix of the whole tree if `max_fixes_total` allows one more."""
         taken = self.run.ledger.take_fix(self.attempt.run, self.policy.max_fixes_total)

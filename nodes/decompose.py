@@ -41,6 +41,7 @@ async def decompose(state: TaskState, context: Context) -> Update:
         "plan": [*kept, *children],
         "children": {child.id: state.children[child.id] for child in kept},
         "next_child": state.next_child + len(children),
+        "quota_from": state.next_child,
         "replanning": False,
     }
 

@@ -81,6 +81,14 @@ class Handle(Generic[T]):
     def __init__(self, future: Future[T] | asyncio.Future[T]) -> None:
         self.future = future
 
+    @property
+    def value(self) -> T | None:
+        """What it has given already: right after the start only what an earlier process stored; else None."""
+        future = self.future
+        if not future.done() or future.cancelled() or future.exception() is not None:
+            return None
+        return future.result()
+
 
 class Start(Effect[Handle[T]]):
     """Start a durable call: a LangGraph `task`, whose result is in the checkpoint once it is there.

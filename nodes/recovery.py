@@ -67,7 +67,7 @@ def _reason_to_halt(state: TaskState, context: Context) -> tuple[HaltType, str] 
         )
     if state.made_by == "aggregate" and context.parts.closing_aggregate:
         return "recovery_exhausted", "a combined answer is verified once"
-    if task.attempt >= policy.max_attempts:
+    if task.attempt >= (task.limit or policy.max_attempts):
         return "recovery_exhausted", f"no attempt of {task.attempt} was accepted (max_attempts)"
     if not context.take_fix():
         return (

@@ -2,84 +2,160 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import cast
 
-from langgraph_recursive.state.review import ReviewDecision, TaskReview, allowed_decisions
-from langgraph_recursive.state.task import ChildResult
-from langgraph_recursive.state.task_state import TaskState
+from langgraph_recursive.state.decisions import (
+    ReviewContext,
+    ReviewLimits,
+    applied,
+    fault_of,
+    is_hopeless,
+    pending_results,
+    permitted,
+    places_left,
+)
+from langgraph_recursive.state.errors import ComponentError
+from langgraph_recursive.state.review import ReviewDecision, TaskReview
+from langgraph_recursive.state.task_state import ChildResult, TaskState
 
-from .context import Context
+from .components import Component
+from .context import CallFailed, Context
 from .node import Update
 from .outcome import halted
 
 __all__ = ("review",)
 
+_D = ReviewDecision
+
 
 async def review(state: TaskState, context: Context) -> Update:
-    """Judge the children, held to the decision matrix of the protocol.
+    """Judge the children, each report by itself, held to the decision matrix of the protocol.
 
-    Accepted children stay accepted. What becomes of the others follows from the decisions: plan anew, aggregate
-    without them (`best_effort`), or end the task.
+    What follows from the decisions comes when the batch is done: approved actions run, children are planned anew,
+    what was accepted is aggregated (also without the others, under `best_effort`), or the task ends.
     """
-    pending = _in_review_order(state)
-    if not pending and state.missing:
+    context.check()  # children that ended because this task must end are not judged
+    limits = _limits(context)
+    if not pending_results(state, limits) and state.missing and not state.open_actions:
         return halted(state, context, "no_progress", f"nothing can run, and {', '.join(state.missing)} is not finished")
-    reviews = _ruled(pending, state, context)
-    update: Update = {"reviews": [*state.reviews, *reviews]}
-    context.emit("reviewed", decisions=[[entry.child_task_id, entry.decision.value] for entry in reviews])
-    decisions = {entry.decision for entry in reviews}
-    if ReviewDecision.FAIL in decisions:
+    while result := _decidable(state, limits):
+        state = await _decided(state, result, limits, context)
+        if state.failed_by or context.parts.reviewer is not None:
+            break  # a reviewer's call is paid for, so each report is a step of its own (rules.md 14)
+    return _what_follows(state, limits, context)
+
+
+def _limits(context: Context) -> ReviewLimits:
+    """The limits of reviews; the rule-based reviewer never revises, and replans only where that is configured."""
+    policy = context.policy
+    if context.parts.reviewer is None:
+        replans = policy.max_replans if context.parts.on_child_failure == "replan" else 0
+        return ReviewLimits(policy.max_children, replans, 0)
+    return ReviewLimits(policy.max_children, policy.max_replans, policy.max_revisions, may_fix=context.fixes_left > 0)
+
+
+def _decidable(state: TaskState, limits: ReviewLimits) -> ChildResult | None:
+    """The next report that something may be decided on; one that may only fail waits for approved actions to run."""
+    pending = pending_results(state, limits)
+    return next((result for result in pending if _allowed(state, result, limits)), None)
+
+
+def _allowed(state: TaskState, result: ChildResult, limits: ReviewLimits) -> frozenset[ReviewDecision]:
+    pending = pending_results(state, limits)
+    # Reports that leave nothing but FAIL are closed together, or none of them could ever be (rules.md 6).
+    last = len(pending) == 1 or all(is_hopeless(state, other, limits) for other in pending)
+    return permitted(state, result, limits, last=last, open_actions=state.open_actions)
+
+
+async def _decided(state: TaskState, result: ChildResult, limits: ReviewLimits, context: Context) -> TaskState:
+    allowed = _allowed(state, result, limits)
+    reviewer = context.parts.reviewer
+    if reviewer is None:
+        made = _ruled(result, allowed)
+    else:
+        made = await _asked(reviewer, state, result, allowed, limits, context)
+    if made.decision is _D.REVISE_CHILD:
+        context.take_fix()
+    state = state.model_copy(update=applied(state, result, made))
+    if made.decision is _D.FAIL:
+        for other in pending_results(state, limits):
+            closed = TaskReview(decision=_D.FAIL, reason=f"closed with {result.id}: {_why(other)}")
+            state = state.model_copy(update={**applied(state, other, closed), "failed_by": result.id})
+    context.emit("reviewed", child=result.report.child_task_id, decision=made.decision.value, reason=made.reason)
+    return state
+
+
+def _ruled(result: ChildResult, allowed: frozenset[ReviewDecision]) -> TaskReview:
+    """The rule-based reviewer (rules.md 6): it never revises and never accepts a suggestion."""
+    if result.passed:
+        last = _D.ASCEND in allowed
+        return TaskReview(decision=_D.ASCEND if last else _D.REJECT_REFINE, reason="its verdict passed")
+    return TaskReview(decision=_D.REPLAN_CURRENT if _D.REPLAN_CURRENT in allowed else _D.FAIL, reason=_why(result))
+
+
+async def _asked(
+    reviewer: Component,
+    state: TaskState,
+    result: ChildResult,
+    allowed: frozenset[ReviewDecision],
+    limits: ReviewLimits,
+    context: Context,
+) -> TaskReview:
+    """Ask the reviewer, and again where its answer is forbidden: a model twice at most, a person until it fits.
+
+    Raises:
+        ComponentError: A function decided what is not allowed.
+        CallFailed: A model did, three times.
+    """
+    asks = getattr(reviewer.target, "asks", 1)
+    complaint: str | None = None
+    ask = 0
+    while asks is None or ask < asks:
+        ask += 1
+        ctx = ReviewContext(
+            task=state.attempt,
+            child=next(child for child in state.plan if child.id == result.id),
+            allowed=allowed,
+            pending=tuple(other.id for other in pending_results(state, limits)),
+            next_actions=tuple(state.next_actions),
+            places_left=places_left(state, limits),
+            complaint=complaint,
+        )
+        made = cast(
+            TaskReview,
+            await reviewer(context, report=result.report, result=result.verdict, ctx=ctx, complaint=complaint),
+        )
+        complaint = fault_of(state, result, made, allowed)
+        if complaint is None:
+            return made
+    if asks == 1:
+        raise ComponentError(f"reviewer {reviewer.name!r}: {complaint}", field="reviewer", value=made.decision.value)
+    raise CallFailed("failed", "ForbiddenDecision", f"the reviewer decided {ask} times: {complaint}")
+
+
+def _what_follows(state: TaskState, limits: ReviewLimits, context: Context) -> Update:
+    if state.failed_by is not None:
         if context.parts.on_child_failure == "best_effort" and state.accepted:
-            return update
-        return update | _failed(state, context, pending)
-    if ReviewDecision.REPLAN_CURRENT in decisions:
-        return {**update, "replanning": True, "replans": state.replans + 1}
-    return update
-
-
-def _in_review_order(state: TaskState) -> list[ChildResult]:
-    """Reports without a review, passed ones first (rules.md 6)."""
-    reviewed = {entry.child_task_id for entry in state.reviews}
-    results = [state.children[child.id] for child in state.plan if child.id in state.children]
-    pending = [result for result in results if result.report.child_task_id not in reviewed]
-    return sorted(pending, key=lambda result: not result.passed)
-
-
-def _ruled(pending: Sequence[ChildResult], state: TaskState, context: Context) -> list[TaskReview]:
-    """The rule-based reviewer: it never revises and never accepts a suggestion."""
-    may_replan = context.parts.on_child_failure == "replan" and state.replans < context.policy.max_replans
-    replannable = [result for result in pending if may_replan and _can_replan(result)]
-    hopeless = [result for result in pending if not result.passed and result not in replannable]
-    passed = [result for result in pending if result.passed]
-    reviews = [_decided(result, ReviewDecision.REJECT_REFINE, "passed", state) for result in passed]
-    if passed and len(passed) == len(pending):
-        reviews[-1] = _decided(passed[-1], ReviewDecision.ASCEND, "all children passed", state)
-    reviews += [_decided(result, ReviewDecision.REPLAN_CURRENT, _why(result), state) for result in replannable]
-    # One FAIL covers all reports that leave nothing else to decide; each keeps its own record.
-    return reviews + [_decided(result, ReviewDecision.FAIL, _why(result), state) for result in hopeless]
-
-
-def _can_replan(result: ChildResult) -> bool:
-    allowed = allowed_decisions(result.verdict.outcome, result.report.outcome, last=True)
-    return ReviewDecision.REPLAN_CURRENT in allowed
-
-
-def _decided(result: ChildResult, decision: ReviewDecision, reason: str, state: TaskState) -> TaskReview:
-    return TaskReview(
-        decision=decision,
-        reason=reason,
-        child_task_id=result.report.child_task_id,
-        parent_task_id=state.attempt.id,
-        retry_from=result.verdict.retry_from,
-    )
+            return {"state": state.model_copy(update={"failed_by": None, "reviewing": False})}
+        return {"state": state, **_failed(state, context)}
+    reviewing = _decidable(state, limits) is not None
+    if reviewing or state.open_actions or not state.pending_replans:
+        return {"state": state.model_copy(update={"reviewing": reviewing})}
+    return {
+        "state": state.model_copy(
+            update={"reviewing": False, "replanning": True, "replans": state.replans + 1, "pending_replans": []}
+        )
+    }
 
 
 def _why(result: ChildResult) -> str:
-    return f"{result.halt.type}: {result.halt.detail}" if result.halt else "; ".join(result.verdict.issues)
+    text = f"{result.halt.type}: {result.halt.detail}" if result.halt else "; ".join(result.verdict.issues)
+    return text or "its parent does not accept it"
 
 
-def _failed(state: TaskState, context: Context, pending: Sequence[ChildResult]) -> Update:
+def _failed(state: TaskState, context: Context) -> Update:
     """End the task with the halt of the child that caused it, not of one that was only stopped for it."""
-    failed = [result for result in pending if not result.passed]
+    results = [state.children[child.id] for child in state.plan if child.id in state.children]
+    failed = [result for result in results if not result.passed] or results
     cause = next((result for result in failed if result.halt and result.halt.type != "cancelled"), failed[0])
     return halted(state, context, "child_failed", f"{cause.id}: {_why(cause)}", child=cause.halt)

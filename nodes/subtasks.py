@@ -9,11 +9,12 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_recursive.state.brief import render_brief, same_task
+from langgraph_recursive.state.continuing import continued, left_off
 from langgraph_recursive.state.errors import MixedResultError
 from langgraph_recursive.state.ids import root_ref
 from langgraph_recursive.state.plan import execution_order
-from langgraph_recursive.state.task import ChildResult, PlannedChild, Task, TaskInput
-from langgraph_recursive.state.task_state import TaskState
+from langgraph_recursive.state.task import PlannedChild, Task, TaskInput
+from langgraph_recursive.state.task_state import ChildResult, TaskState
 
 from .context import Context
 from .effects import Effect, Handle, Join, Start, gather
@@ -31,13 +32,42 @@ async def subtasks(state: TaskState, context: Context) -> Update:
     All children are launched at once, in an order that depends on the plan alone, and each waits for its dependencies
     inside: LangGraph tells the calls of a node apart by name and order, so that order must be the same on a resume.
     """
+    state = _with_new_children(state)
     todo = [child for child in execution_order(state.plan) if child.id not in state.children]
     if context.policy.sequential_children:
         records = await _one_by_one(todo, state, context)
     else:
         records = await _at_once(todo, state, context)
-    results = {record["child"].id: record["child"] for record in map(_read, records) if record["child"] is not None}
-    return {"children": {**state.children, **results}}
+    return {"state": _with_results(state, [record["child"] for record in map(_read, records) if record["child"]])}
+
+
+def _with_new_children(state: TaskState) -> TaskState:
+    """Give the children that reviews approved their place in the plan."""
+    created = [
+        PlannedChild(id=action.child_id, brief=action.brief)
+        for action in state.next_actions
+        if action.kind == "create" and action.brief is not None
+    ]
+    return state.model_copy(update={"plan": [*state.plan, *created]}) if created else state
+
+
+def _with_results(state: TaskState, results: Sequence[ChildResult]) -> TaskState:
+    """Take results in, numbered in the order of the plan; what was approved for children that ran is done."""
+    numbered = {
+        result.id: result.model_copy(
+            update={"report": result.report.model_copy(update={"sequence": state.sequence + number})}
+        )
+        for number, result in enumerate(results, 1)
+    }
+    return state.model_copy(
+        update={
+            "children": {**state.children, **numbered},
+            "sequence": state.sequence + len(numbered),
+            "next_actions": [
+                action for action in state.next_actions if action.kind == "rerun" and action.child_id not in numbered
+            ],
+        }
+    )
 
 
 async def _at_once(todo: Sequence[PlannedChild], state: TaskState, context: Context) -> list[_Record]:
@@ -46,6 +76,8 @@ async def _at_once(todo: Sequence[PlannedChild], state: TaskState, context: Cont
         needed = {wanted: handles[wanted] for wanted in child.depends_on if wanted in handles}
         body = functools.partial(_child, child, state, context, needed)
         handles[child.id] = await Start(child.id, body)
+        if stored := handles[child.id].value:  # after a resume: the body of a child that has ended does not run again
+            _fail_fast(_read(stored)["child"], state, context)
     return await gather(list(handles.values()))
 
 
@@ -73,17 +105,39 @@ async def _child(
     ready = all(wanted in found and found[wanted].passed for wanted in child.depends_on)
     if not ready or context.run.stopped(child.id):
         return {"child": None}
-    task = _child_task(child, state.attempt, [found[wanted] for wanted in child.depends_on], state)
-    result = _result(child, await RunTask(context.run.graph, task))
-    if not result.passed and context.parts.on_child_failure == "fail_fast":
-        for sibling in state.plan:
-            if sibling.id != child.id:
-                context.run.stop(sibling.id)
+    task, seed = _next_task(child, [found[wanted] for wanted in child.depends_on], state, context)
+    result = _result(child, await RunTask(context.run.graph, task, seed), keep=context.parts.reviewer is not None)
+    _fail_fast(result, state, context)
     return {"child": result.model_dump(exclude_defaults=True)}
 
 
-def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult], state: TaskState) -> Task:
+def _fail_fast(result: ChildResult | None, state: TaskState, context: Context) -> None:
+    """Stop the siblings of a child without an accepted answer, if that is wanted."""
+    if result is None or result.passed or context.parts.on_child_failure != "fail_fast":
+        return
+    for sibling in state.plan:
+        if sibling.id != result.id:
+            context.run.stop(sibling.id)
+
+
+def _next_task(
+    child: PlannedChild, needed: Sequence[ChildResult], state: TaskState, context: Context
+) -> tuple[Task, TaskState | None]:
+    """The child's first attempt, or the one with which it goes on, and the state to go on from."""
     names = {planned.id: planned.brief.objective for planned in state.plan}
+    inputs = [
+        TaskInput(task_id=result.report.child_task_id, objective=names[result.id], text=result.report.text)
+        for result in needed
+    ]
+    action = next((action for action in state.next_actions if action.child_id == child.id and action.left), None)
+    if action is None:
+        return _first_attempt(child, state.attempt, inputs), None
+    policy = context.policy
+    task = continued(action, max_attempts=policy.max_attempts, evidence_chars=policy.max_evidence_chars)
+    return task.model_copy(update={"inputs": inputs or task.inputs}), action.left
+
+
+def _first_attempt(child: PlannedChild, parent: Task, inputs: list[TaskInput]) -> Task:
     return Task(
         id=child.id,
         spec=render_brief(child.brief),
@@ -91,34 +145,41 @@ def _child_task(child: PlannedChild, parent: Task, needed: Sequence[ChildResult]
         depth=parent.depth + 1,
         parent_id=parent.id,
         run=parent.run,
-        inputs=[
-            TaskInput(task_id=result.report.child_task_id, objective=names[result.id], text=result.report.text)
-            for result in needed
-        ],
+        inputs=inputs,
         lineage=[*parent.lineage, same_task(child.brief.objective)],
     )
 
 
 class RunTask(Effect[TaskState]):
-    """Run a task in the solver's own graph: the one seam through which every child goes."""
+    """Run a task in the solver's own graph: the one seam through which every child goes.
 
-    def __init__(self, graph: Any, task: Task) -> None:
+    Args:
+        graph: The solver.
+        task: The attempt to run.
+        seed: The state to go on from; None starts afresh.
+    """
+
+    def __init__(self, graph: Any, task: Task, seed: TaskState | None = None) -> None:
         self.graph = graph
         self.task = task
+        self.seed = seed
+
+    def _input(self) -> dict[str, Any]:
+        return {"task": self.task} if self.seed is None else {"task": self.task, "seed": self.seed}
 
     def _config(self) -> RunnableConfig:
         metadata = {"run": self.task.run, "task_id": self.task.id, "attempt": self.task.attempt}
         return {"run_name": self.task.id, "metadata": metadata}
 
     def perform(self) -> TaskState:
-        return TaskState.model_validate(self.graph.invoke({"task": self.task}, self._config(), output_keys="state"))
+        return TaskState.model_validate(self.graph.invoke(self._input(), self._config(), output_keys="state"))
 
     async def aperform(self) -> TaskState:
-        state = await self.graph.ainvoke({"task": self.task}, self._config(), output_keys="state")
+        state = await self.graph.ainvoke(self._input(), self._config(), output_keys="state")
         return TaskState.model_validate(state)
 
 
-def _result(child: PlannedChild, ended: TaskState) -> ChildResult:
+def _result(child: PlannedChild, ended: TaskState, *, keep: bool) -> ChildResult:
     """Read a child's result and make sure that it is this child's.
 
     Raises:
@@ -131,6 +192,7 @@ def _result(child: PlannedChild, ended: TaskState) -> ChildResult:
         attempts=len(ended.attempts),
         halt=ended.halt,
         partial=ended.partial,
+        left=left_off(ended) if keep else None,
     )
     came_back = root_ref(result.report.child_task_id)
     if came_back != child.id:

@@ -25,8 +25,8 @@ from .evidence import Evidence, bounded
 from .failure import Failure
 from .report import ArtifactRef, NextStepSuggestion, TaskReport, Validation
 from .review import ReviewDecision, TaskReview
-from .task import Attempt, ChildResult, Halt, Partial, PlannedChild, Task, TaskInput
-from .task_state import TaskState
+from .task import Attempt, Halt, Partial, PlannedChild, Task, TaskInput
+from .task_state import ChildResult, NextAction, TaskState
 from .trace import SolveTrace
 from .usage import Usage
 from .verdict import (
@@ -59,6 +59,7 @@ __all__ = (
     "MissingSolverError",
     "MissingThreadError",
     "MixedResultError",
+    "NextAction",
     "NextStepSuggestion",
     "Partial",
     "PlannedChild",

@@ -23,11 +23,12 @@ class SolverInput(TypedDict, total=False):
     """What a run is given.
 
     `task` lives for one step only, so that the next turn of a thread cannot solve it again. `task_id` names the root
-    task, `t` without it.
+    task, `t` without it. `seed` is the state that a task goes on from; the framework hands it to a child.
     """
 
     task: Annotated[str | TaskBrief | RootTaskAnchor | Task | dict[str, Any] | None, EphemeralValue]
     task_id: Annotated[str | None, EphemeralValue]
+    seed: Annotated[TaskState | None, EphemeralValue]
     messages: Annotated[list[AnyMessage], add_messages]
 
 

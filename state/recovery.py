@@ -47,7 +47,14 @@ def fix_task(
         start: The node that makes the next answer.
         evidence_chars: How much failure detail the new spec may carry.
     """
-    spec = recovery_spec(task.intent, failures, settled, evidence_chars=evidence_chars)
+    spec = recovery_spec(
+        task.intent,
+        failures,
+        settled,
+        instructions=task.instructions,
+        revision=task.revision,
+        evidence_chars=evidence_chars,
+    )
     return task.model_copy(
         update={
             "id": fix_id(task.root_ref, number),
@@ -67,6 +74,8 @@ def recovery_spec(
     failures: Sequence[Failure],
     settled: Sequence[str] = (),
     *,
+    instructions: str = "",
+    revision: int = 1,
     evidence_chars: int = EVIDENCE_BUDGET,
 ) -> str:
     """Write the spec of a fix: the original intent once, what passed, and every failure with its attempt's number.
@@ -78,15 +87,24 @@ def recovery_spec(
         root_spec: The original spec; taken whole and unchanged.
         failures: All failures so far, oldest first.
         settled: Names of the checks that passed in the last attempt.
+        instructions: What the parent's revised brief says.
+        revision: Its version.
         evidence_chars: Characters of detail at most.
     """
     parts = [f"{_INTENT}\n\n{root_spec}"]
+    if instructions:
+        parts.append(f"# Revised instructions (version {revision})\n\n{_quoted(instructions)}")
     if settled:
         parts.append("\n".join([_SETTLED, "", *(f"- {name}" for name in settled)]))
     if failures:
         parts.append(_failures_section(failures, evidence_chars))
     parts.append(_RULES)
     return "\n\n".join(parts)
+
+
+def _quoted(text: str) -> str:
+    # Quoted lines cannot be taken for the headings of this spec.
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def _failures_section(failures: Sequence[Failure], room: int) -> str:

@@ -9,12 +9,10 @@ from pydantic import Field
 from ._model import Data, Stored
 from .brief import ROOTS_ANCHOR, RootTaskAnchor, TaskBrief
 from .failure import Failure
-from .report import TaskReport
-from .verdict import Outcome, ValidationResult
+from .verdict import Outcome
 
 __all__ = (
     "Attempt",
-    "ChildResult",
     "Halt",
     "HaltType",
     "Partial",
@@ -65,6 +63,9 @@ class Task(Stored):
         settled: Checks that passed in the last attempt, so that a fix does not undo them.
         start: The node that makes this attempt's answer: a fix keeps its predecessor's shape.
         inputs: Results of dependencies, and on a replan the accepted children's.
+        limit: Number of the last attempt this chain may make; None leaves it to the policy.
+        revision: Version of the brief; 2 and more were revised by the parent.
+        instructions: What the revised brief says, added to the spec of every further fix.
         lineage: Keys (`same_task`) of the objectives of the ancestors and of this task, for finding repeats.
     """
 
@@ -82,6 +83,9 @@ class Task(Stored):
     settled: list[str] = Field(default_factory=list)
     start: Literal["decompose", "solve", "aggregate"] = "decompose"
     inputs: list[TaskInput] = Field(default_factory=list)
+    limit: int | None = None
+    revision: int = 1
+    instructions: str = ""
     lineage: list[str] = Field(default_factory=list)
 
     def __str__(self) -> str:
@@ -171,28 +175,3 @@ class PlannedChild(Data):
     id: str
     brief: TaskBrief
     depends_on: list[str] = Field(default_factory=list)
-
-
-class ChildResult(Data):
-    """What came back from a child.
-
-    Attributes:
-        id: The child's id in the plan.
-        report: Its report; `child_task_id` is its last attempt.
-        verdict: The verdict on that attempt.
-        attempts: How many attempts it took.
-        halt: Why it stopped, if it has no accepted answer.
-        partial: What it finished all the same.
-    """
-
-    id: str
-    report: TaskReport
-    verdict: ValidationResult
-    attempts: int = 1
-    halt: Halt | None = None
-    partial: list[Partial] = Field(default_factory=list)
-
-    @property
-    def passed(self) -> bool:
-        """Whether the child has an accepted answer."""
-        return self.halt is None and self.verdict.outcome == "passed"

@@ -6,16 +6,64 @@ from typing import Literal
 
 from pydantic import Field
 
-from ._model import Stored
+from ._model import Data, Stored
 from .answer import Answer
+from .brief import TaskBrief
 from .report import TaskReport
 from .review import TaskReview
-from .task import Attempt, ChildResult, Halt, Partial, PlannedChild, Task
+from .task import Attempt, Halt, Partial, PlannedChild, Task
 from .trace import SolveTrace
 from .usage import Usage
 from .verdict import ValidationResult
 
-__all__ = ("TaskState",)
+__all__ = ("ChildResult", "NextAction", "TaskState")
+
+
+class ChildResult(Data):
+    """What came back from a child.
+
+    Attributes:
+        id: The child's id in the plan.
+        report: Its report; `child_task_id` is its last attempt.
+        verdict: The verdict on that attempt.
+        attempts: How many attempts it took.
+        halt: Why it stopped, if it has no accepted answer.
+        partial: What it finished all the same.
+        left: Where it left off, if the parent may let it go on (REVISE_CHILD, or a dependency that is revised).
+    """
+
+    id: str
+    report: TaskReport
+    verdict: ValidationResult
+    attempts: int = 1
+    halt: Halt | None = None
+    partial: list[Partial] = Field(default_factory=list)
+    left: TaskState | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the child has an accepted answer."""
+        return self.halt is None and self.verdict.outcome == "passed"
+
+
+class NextAction(Data):
+    """Something a review approved that has not run yet (protocol, next_actions).
+
+    Attributes:
+        kind: `create` a child, `revise` one, or `rerun` one whose dependency is revised.
+        child_id: The child; a new one has its place and number from the approval on.
+        brief: The approved brief: what runs is this, byte for byte.
+        reason: Why, in the reviewer's words.
+        left: Where a child that goes on left off.
+        sequence: Order among the reports, reviews and actions of one task.
+    """
+
+    kind: Literal["create", "revise", "rerun"]
+    child_id: str
+    brief: TaskBrief | None = None
+    reason: str = ""
+    left: TaskState | None = None
+    sequence: int = 0
 
 
 class TaskState(Stored):
@@ -28,13 +76,22 @@ class TaskState(Stored):
         plan: The children of this attempt.
         children: What came back from them, by child id.
         reviews: The parent's decisions on them.
+        sequence: The last number given to a report, review or action; it only goes up.
+        next_actions: What reviews approved and has not run yet.
+        pending_replans: Children for which REPLAN_CURRENT was decided, held until the batch is reviewed.
+        reviewing: Whether another report can be decided on.
+        failed_by: The child on which FAIL was decided.
+        report_history: Reports of children that were revised since.
+        revisions: How often each child was revised.
         next_child: Number of the next child; within an attempt it only goes up.
+        quota_from: Number of the first child of the present quota; a replan opens a new one.
         replans: Replans of this attempt.
         replanning: Whether the children without an accepted answer are being planned anew.
         made_by: The node that made the answer at hand.
         report: The report of this attempt.
         verdict: The verdict on it.
         attempts: The attempts that have ended.
+        brief_history: Earlier versions of the brief.
         best: The rejected answer with the fewest blockers.
         best_failures: How many blockers it has.
         halt: Why the task stopped without an accepted answer.
@@ -49,13 +106,22 @@ class TaskState(Stored):
     plan: list[PlannedChild] = Field(default_factory=list)
     children: dict[str, ChildResult] = Field(default_factory=dict)
     reviews: list[TaskReview] = Field(default_factory=list)
+    sequence: int = 0
+    next_actions: list[NextAction] = Field(default_factory=list)
+    pending_replans: list[str] = Field(default_factory=list)
+    reviewing: bool = False
+    failed_by: str | None = None
+    report_history: list[TaskReport] = Field(default_factory=list)
+    revisions: dict[str, int] = Field(default_factory=dict)
     next_child: int = 1
+    quota_from: int = 1
     replans: int = 0
     replanning: bool = False
     made_by: Literal["solve", "aggregate"] = "solve"
     report: TaskReport | None = None
     verdict: ValidationResult | None = None
     attempts: list[Attempt] = Field(default_factory=list)
+    brief_history: list[TaskBrief] = Field(default_factory=list)
     best: Partial | None = None
     best_failures: int = 0
     halt: Halt | None = None
@@ -102,6 +168,15 @@ class TaskState(Stored):
         return [child.id for child in self.plan if child.id not in self.children or not self.children[child.id].passed]
 
     @property
+    def open_actions(self) -> bool:
+        """Whether something approved has not run yet. A rerun only waits for what it depends on."""
+        return any(action.kind != "rerun" for action in self.next_actions)
+
+    @property
     def ended(self) -> bool:
         """Whether the task has ended, with an accepted answer or a halt."""
         return self.halt is not None or (self.verdict is not None and self.verdict.outcome == "passed")
+
+
+ChildResult.model_rebuild()
+NextAction.model_rebuild()
