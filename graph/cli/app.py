@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command
 
 from ..builder import create_recursive_solver
-from ..solver import RecursiveSolver
+from ..demo import demo_task, read_messages
+from ..demo.order import messages_of
 from . import options as opt
 from .consoles import say, stdout
-from .execution import execute
-from .names import new_name
 from .picture import PICTURE
-from .problems import FAILED, Problem, told
-from .progress import progress_for
-from .results import print_json, report, resume_command, told_questions
-from .runs import Runs, open_runs
+from .problems import Problem, told
+from .results import print_json
+from .runs import open_runs
+from .session import Output, Session, thread_name
 from .settings import Settings
 from .show import run_summary, show_runs, show_thread, thread_as_json
 from .text import clean
@@ -86,9 +82,7 @@ def solve(
     if settings.embedded:
         say("no --model: the embedded 135M model answers; it is too weak to plan or to judge free text")
     with open_runs(db, make=True) as runs:
-        name = _thread_name(runs, thread)
-        tree = Tree(max_attempts=solver.policy.max_attempts)
-        _run(runs, solver, text, name, settings, tree, db, as_json=as_json, quiet=quiet)
+        Session(runs, thread_name(runs, thread), settings, solver, db).run(text, Output(as_json, quiet))
 
 
 @app.command()
@@ -117,11 +111,11 @@ def resume(
         if stored is None and given == Settings():
             raise Problem(f"thread {thread!r} was made by another program: name its solver with --graph or --model")
         settings = given if stored is None else stored.updated(given)
-        solver = settings.solver()
-        command = _answers(runs, solver, thread, answer or [], db)
-        tree = Tree(max_attempts=solver.policy.max_attempts)
-        tree.load(runs.tasks(thread))
-        _run(runs, solver, command, thread, settings, tree, db, as_json=as_json, quiet=quiet)
+        tasks = runs.tasks(thread)
+        solver = settings.solver(messages=messages_of(tasks[0].task.intent) if tasks else ())
+        session = Session(runs, thread, settings, solver, db)
+        session.tree.load(tasks)
+        session.run(session.input_of_resume(answer or []), Output(as_json, quiet))
 
 
 @app.command("runs")
@@ -154,6 +148,38 @@ def show(thread: Thread, db: opt.Db = None, as_json: opt.AsJson = False) -> None
         print_json(thread_as_json(tasks, tree, thread))
     else:
         show_thread(tasks, tree, stdout())
+
+
+@app.command()
+def demo(
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Your own order messages: one a line, or blocks with blank lines between them."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="PROVIDER:NAME", help="Another chat model. Default: the embedded one."),
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(help="Name to store the run under. Default: a new one, which is printed.")
+    ] = None,
+    db: opt.Db = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Make a table of orders from short messages, with a 135M model on this machine: no key, no server.
+
+    The model is too weak to do it in one go. It works because the file is split by message, and each answer is checked
+    and repaired.
+    """
+    messages = read_messages(file)
+    settings = Settings(model=model, demo=True)
+    solver = settings.solver(messages=messages)
+    with open_runs(db, make=True) as runs:
+        session = Session(runs, thread_name(runs, thread), settings, solver, db)
+        session.run(demo_task(messages), Output(as_json, quiet))
 
 
 @app.command("graph")
@@ -207,70 +233,11 @@ def _policy(
     }
 
 
-def _thread_name(runs: Runs, thread: str | None) -> str:
-    if thread is None:
-        return new_name(runs.has)
-    if not thread.strip():
-        raise Problem("--thread is empty")
-    latest = runs.latest(thread)
-    if latest is not None and run_summary(runs, thread)["state"] in ("unfinished", "asks"):
-        raise Problem(f"thread {thread!r} has an unfinished run: resume it, or take another --thread")
-    return thread
-
-
-def _run(
-    runs: Runs,
-    solver: RecursiveSolver,
-    input: Any,
-    thread: str,
-    settings: Settings,
-    tree: Tree,
-    db: Path | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    again = resume_command(thread, None if db is None else str(db))
-    progress = progress_for(tree, f"thread {thread}", quiet=quiet, json=as_json)
-    lent = solver.copy({"checkpointer": runs.saver})
-    config: RunnableConfig = {"configurable": {"thread_id": thread}, "metadata": settings.metadata()}
-    outcome = execute(lent, input, config, progress, farewell=f"stopped; carry on with: {again}")
-    code = report(outcome, thread, again, as_json=as_json, quiet=quiet)
-    if code:
-        raise typer.Exit(code)
-
-
-def _answers(
-    runs: Runs, solver: RecursiveSolver, thread: str, answers: list[str], db: Path | None
-) -> Command[Any] | None:
-    """The input of a resume: answers to what the run asks, or nothing."""
-    config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    interrupts = solver.copy({"checkpointer": runs.saver}).get_state(config).interrupts
-    if not interrupts:
-        if answers:
-            raise Problem(f"--answer: thread {thread!r} asks nothing")
-        return None
-    if len(answers) != len(interrupts):
-        again = resume_command(thread, None if db is None else str(db))
-        for line in told_questions(interrupts, again):
-            say(line)
-        raise Problem(f"{len(interrupts)} to answer, {len(answers)} given", code=FAILED)
-    values = [_parsed(text) for text in answers]
-    return Command(resume={entry.id: value for entry, value in zip(interrupts, values, strict=True)})
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return clean(text)
-
-
 def _max_attempts(settings: Settings) -> int:
     """The limit to show attempts against; a user's own solver may be gone, and a picture does not need it."""
     try:
-        policy = settings.limits() if settings.graph is None else settings.solver().policy
+        policy = settings.policy_shown()
     except Problem as problem:
         say(f"{told(problem)}; attempts are shown against the default limit")
-        policy = Settings().limits()
+        policy = Settings().policy_shown()
     return policy.max_attempts

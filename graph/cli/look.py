@@ -85,7 +85,7 @@ def _beneath(tree: Tree, row: Row) -> Iterator[Row]:
 def drawn(tree: Tree, room: int, *, moving: bool) -> Table:
     """The tree as a table: task, state, attempts, calls, time."""
     table = Table.grid(padding=(0, 2, 0, 0), expand=False)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column()  # the one that may shrink: its texts end in an ellipsis
     table.add_column(no_wrap=True, min_width=11)
     for _ in range(3):
         table.add_column(no_wrap=True, justify="right", min_width=4)
@@ -98,7 +98,7 @@ def drawn(tree: Tree, room: int, *, moving: bool) -> Table:
 
 
 def _task(guides: str, row: Row, folded: int, moving: bool) -> Text:
-    text = Text.assemble((guides, "dim"), mark(row.status, moving=moving), " ")
+    text = Text.assemble((guides, "dim"), mark(row.status, moving=moving), " ", no_wrap=True, overflow="ellipsis")
     text.append(one_line(row.objective), "dim" if row.status in ("waiting", "stopped") else "")
     if folded:
         text.append(f" (+{folded})", "dim")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langgraph.types import Interrupt
@@ -32,7 +32,15 @@ def resume_command(thread: str, db: str | None) -> str:
     return f"langgraph-recursive resume {shlex.quote(thread)}{place}"
 
 
-def report(outcome: Outcome, thread: str, resume: str, *, as_json: bool, quiet: bool) -> int:
+def report(
+    outcome: Outcome,
+    thread: str,
+    resume: str,
+    *,
+    as_json: bool,
+    quiet: bool,
+    worded: Callable[[Mapping[str, Any]], str] | None = None,
+) -> int:
     """Tell what a run came to.
 
     Args:
@@ -41,6 +49,7 @@ def report(outcome: Outcome, thread: str, resume: str, *, as_json: bool, quiet: 
         resume: The command that carries it on.
         as_json: Whether stdout gets one JSON object.
         quiet: Whether only the answer and complaints are wanted.
+        worded: Words the result where the output alone is not what to show.
 
     Returns:
         The exit code.
@@ -58,7 +67,7 @@ def report(outcome: Outcome, thread: str, resume: str, *, as_json: bool, quiet: 
         _tell_halt(outcome.values, thread)
         return FAILED
     if not as_json:
-        _print_answer(str(outcome.values.get("output") or ""))
+        _print_answer(worded(outcome.values) if worded else str(outcome.values.get("output") or ""))
     _tell_accepted(outcome.values, thread, quiet=quiet)
     return 0
 

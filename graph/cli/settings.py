@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from langgraph_recursive.nodes.parts.commands import CommandValidator, command_validator
+from langgraph_recursive.nodes.parts.embedded import EmbeddedChatModel
 from langgraph_recursive.nodes.policy import SolvePolicy
-from langgraph_recursive.state.errors import RecursiveSolverError
 
 from ..builder import create_recursive_solver
+from ..demo import demo_solver
+from ..demo.orders import demo_policy
 from ..solver import RecursiveSolver
 from .loading import absolute_reference, load_solver
 from .problems import Problem, told
@@ -33,6 +35,7 @@ class Settings:
         cwd: Folder the commands run in.
         graph: The user's own solver, in place of a model.
         policy: The limits that were given.
+        demo: Whether it is the demo.
     """
 
     model: str | None = None
@@ -40,6 +43,7 @@ class Settings:
     cwd: str | None = None
     graph: str | None = None
     policy: Mapping[str, float] = field(default_factory=dict)
+    demo: bool = False
 
     @classmethod
     def given(
@@ -87,6 +91,10 @@ class Settings:
             return given
         if given == Settings():
             return self
+        if self.demo:
+            if given != Settings(model=given.model):
+                raise Problem("this thread runs the demo, which has its own verifiers and limits")
+            return given.demonstrating()
         base = self if given.model is None else Settings(None, self.verify_with, self.cwd, None, self.policy)
         if base.graph is not None:
             raise Problem("this thread runs a --graph, which brings its own verifiers and limits")
@@ -97,41 +105,54 @@ class Settings:
             policy={**base.policy, **given.policy},
         )
 
+    def demonstrating(self) -> Settings:
+        """The same for the demo."""
+        return replace(self, demo=True)
+
     @property
     def embedded(self) -> bool:
-        """Whether the embedded model does the work."""
-        return self.model is None and self.graph is None
+        """Whether the embedded model does the work of `solve`."""
+        return self.model is None and self.graph is None and not self.demo
 
-    def limits(self) -> SolvePolicy:
-        """The policy.
+    def policy_shown(self) -> SolvePolicy:
+        """The limits, without the model: it takes long to load, and its package may be gone.
 
         Raises:
-            InvalidPolicyError: A limit is out of bounds.
+            Problem: The user's own solver is gone.
         """
-        return SolvePolicy(**self.policy)
+        if self.graph is not None:
+            return load_solver(self.graph).policy
+        return demo_policy(["any"]) if self.demo else SolvePolicy(**self.policy)
 
-    def solver(self) -> RecursiveSolver:
+    def solver(self, *, messages: Sequence[str] = ()) -> RecursiveSolver:
         """Build the solver, still without a saver.
+
+        Args:
+            messages: The demo's messages.
 
         Raises:
             Problem: A package, a key or a file is missing, or a value is of no use.
+            RecursiveSolverError: A limit is out of bounds.
         """
         if self.graph is not None:
             return load_solver(self.graph)
-        policy = self.limits()
+        if self.demo:
+            return demo_solver(None if self.model is None else _named_model(self.model), messages=messages)
+        policy = SolvePolicy(**self.policy)
         verifiers = [_command(line, self.cwd) for line in self.verify_with]
-        try:
-            return create_recursive_solver(self.model or _embedded(), verifiers=verifiers, policy=policy)
-        except RecursiveSolverError as error:
-            raise Problem(told(error)) from error
-        except Exception as error:  # each provider has errors of its own for a missing key
-            raise Problem(f"--model {self.model}: {told(error)}") from error
+        model = EmbeddedChatModel() if self.model is None else _named_model(self.model)
+        return create_recursive_solver(model, verifiers=verifiers, policy=policy)
 
 
-def _embedded() -> Any:
-    from langgraph_recursive.nodes.parts.embedded import EmbeddedChatModel
-
-    return EmbeddedChatModel()
+def _named_model(name: str) -> Any:
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise Problem(f'--model {name}: pip install "langgraph-recursive[models]"') from error
+    try:
+        return init_chat_model(name)
+    except Exception as error:  # each provider has errors of its own for a missing package or key
+        raise Problem(f"--model {name}: {told(error)}") from error
 
 
 def _command(line: str, cwd: str | None) -> CommandValidator:

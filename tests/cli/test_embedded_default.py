@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -19,3 +20,25 @@ def test_the_embedded_model_is_the_default(cli: Callable[..., Finished]) -> None
     shown = cli("show", "one")
     assert "attempt 1/1" in shown.stdout
     assert "seen" in shown.stdout
+
+
+@pytest.mark.embedded
+def test_the_demo_makes_a_table(cli: Callable[..., Finished], tmp_path: Path) -> None:
+    file = tmp_path / "orders.txt"
+    file.write_text("Please send 12 chairs to Ann Baker.\nI want 3 lamps, says Tom Reed.\n", encoding="utf-8")
+    done = cli("demo", "--file", str(file), "--thread", "one")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("no")
+    assert "2 orders verified" in done.stdout
+    assert "attempt 1/4" in cli("show", "one").stdout
+    refused = cli("resume", "one", "--max-depth", "1")
+    assert refused.returncode == 2
+    assert "demo" in refused.stderr
+
+
+def test_a_demo_without_messages_is_a_mistake(cli: Callable[..., Finished], tmp_path: Path) -> None:
+    file = tmp_path / "orders.txt"
+    file.write_text("\n")
+    done = cli("demo", "--file", str(file))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
