@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_kit import Peak, Solver, split
 
+from engine_kit import Peak, Solver, split
 from langgraph_recursive.graph.front import RecursiveTaskSolver, SolveResult
 from langgraph_recursive.state.errors import InvalidPolicyError, MissingSolverError
 from langgraph_recursive.state.task import Task
@@ -181,9 +181,7 @@ def test_its_traces_are_the_documents_table(solve: Solve) -> None:
     def verifier(task: Task, result: str, attempt: int) -> Verdict:
         return reject(feedback) if task.brief.objective == "a" and attempt == 1 else accept(feedback)
 
-    front = RecursiveTaskSolver(
-        solver=lambda task: long, decomposer=split({"w": ["a", "b" * 100]}), verifier=verifier
-    )
+    front = RecursiveTaskSolver(solver=lambda task: long, decomposer=split({"w": ["a", "b" * 100]}), verifier=verifier)
     result = solve(front, "w")
     cut = "L" * 80
     assert told(result) == [

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_kit import Solver, ids, kinds, split
 
+from engine_kit import Solver, ids, kinds, split
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.parts.atomizers import depth_based
 from langgraph_recursive.nodes.policy import SolvePolicy
@@ -18,9 +18,7 @@ Run = Callable[..., dict[str, Any]]
 
 
 def brief(objective: str, **fields: Any) -> TaskBrief:
-    return TaskBrief(
-        objective=objective, reason="r", completion_criteria=["c"], expected_outputs=["o"], **fields
-    )
+    return TaskBrief(objective=objective, reason="r", completion_criteria=["c"], expected_outputs=["o"], **fields)
 
 
 def endless(task: Task, depth: int) -> list[str]:
