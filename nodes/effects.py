@@ -81,13 +81,14 @@ class Handle(Generic[T]):
     def __init__(self, future: Future[T] | asyncio.Future[T]) -> None:
         self.future = future
 
-    @property
-    def value(self) -> T | None:
-        """What it has given already: right after the start only what an earlier process stored; else None."""
-        future = self.future
-        if not future.done() or future.cancelled() or future.exception() is not None:
-            return None
-        return future.result()
+    def then(self, use: Callable[[T], None]) -> None:
+        """Have its value used as soon as it is there, also one that an earlier process stored."""
+
+        def ended(future: Future[T] | asyncio.Future[T]) -> None:
+            if not future.cancelled() and future.exception() is None:
+                use(future.result())
+
+        self.future.add_done_callback(ended)
 
 
 class Start(Effect[Handle[T]]):

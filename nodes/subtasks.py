@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import render_brief, same_task
 from langgraph_recursive.state.continuing import continued, left_off
 from langgraph_recursive.state.errors import MixedResultError
@@ -76,8 +77,8 @@ async def _at_once(todo: Sequence[PlannedChild], state: TaskState, context: Cont
         needed = {wanted: handles[wanted] for wanted in child.depends_on if wanted in handles}
         body = functools.partial(_child, child, state, context, needed)
         handles[child.id] = await Start(child.id, body)
-        if stored := handles[child.id].value:  # after a resume: the body of a child that has ended does not run again
-            _fail_fast(_read(stored)["child"], state, context)
+        # Not in the body: after a resume that of a child that has ended does not run again.
+        handles[child.id].then(functools.partial(_fail_fast, state, context))
     return await gather(list(handles.values()))
 
 
@@ -107,12 +108,12 @@ async def _child(
         return {"child": None}
     task, seed = _next_task(child, [found[wanted] for wanted in child.depends_on], state, context)
     result = _result(child, await RunTask(context.run.graph, task, seed), keep=context.parts.reviewer is not None)
-    _fail_fast(result, state, context)
-    return {"child": result.model_dump(exclude_defaults=True)}
+    return {"child": plain(result)}
 
 
-def _fail_fast(result: ChildResult | None, state: TaskState, context: Context) -> None:
+def _fail_fast(state: TaskState, context: Context, record: _Record) -> None:
     """Stop the siblings of a child without an accepted answer, if that is wanted."""
+    result = _read(record)["child"]
     if result is None or result.passed or context.parts.on_child_failure != "fail_fast":
         return
     for sibling in state.plan:
@@ -165,7 +166,7 @@ class RunTask(Effect[TaskState]):
         self.seed = seed
 
     def _input(self) -> dict[str, Any]:
-        return {"task": self.task} if self.seed is None else {"task": self.task, "seed": self.seed}
+        return {"attempt": plain(self.task), "seed": plain(self.seed)}
 
     def _config(self) -> RunnableConfig:
         metadata = {"run": self.task.run, "task_id": self.task.id, "attempt": self.task.attempt}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -373,3 +374,35 @@ class TestCancelled:
             await running
         await asyncio.sleep(0.05)
         assert asyncio.all_tasks() == before
+
+
+@pytest.mark.parametrize("in_async", [False, True], ids=["invoke", "ainvoke"])
+def test_fail_fast_holds_after_a_resume(in_async: bool) -> None:
+    """The sibling of a child that failed before the crash is not run after it."""
+    calls: list[str] = []
+    broken = True
+
+    def solve(task: Task) -> str:
+        calls.append(task.id)
+        if task.id == "t.2" and broken:
+            time.sleep(0.3)  # until t.1 has failed for good
+            raise ComponentError("the machinery broke")
+        return "done"
+
+    solver: Any = create_recursive_solver(
+        decomposer=lambda task: ["left", "right"],
+        solver=solve,
+        verifiers=lambda task: reject("never") if task.brief.objective == "left" else accept(),
+        policy=SolvePolicy(max_depth=1, on_child_failure="fail_fast"),
+        checkpointer=InMemorySaver(),
+    )
+
+    with pytest.raises(ComponentError):
+        solver.invoke("job", CONFIG)
+    assert sorted(calls) == ["t.1", "t.1_fix_1", "t.2"]
+    broken = False
+    calls.clear()
+    result = asyncio.run(solver.ainvoke(None, CONFIG)) if in_async else solver.invoke(None, CONFIG)
+    assert calls == []
+    assert result["halt"].type == "child_failed"
+    assert result["halt"].child.type == "recovery_stalled"
