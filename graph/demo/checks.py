@@ -14,7 +14,7 @@ from langgraph_recursive.nodes.components import inline
 from langgraph_recursive.state.answer import Answer
 from langgraph_recursive.state.evidence import Evidence, bounded
 from langgraph_recursive.state.task import Task
-from langgraph_recursive.state.verdict import ValidationCheck, Verdict
+from langgraph_recursive.state.verdict import ValidationCheck, Verdict, accept, reject
 
 from .order import Order, message_of, messages_of, parse_order
 from .table import rows_of
@@ -25,7 +25,38 @@ __all__ = ("CHECKS", "check_customer", "check_item", "check_quantity", "check_ta
 _DATE_WORD = re.compile(rf"(?:{MONTHS}|{WEEKDAYS}|[ap]m|o['\u2019]?clock)", re.IGNORECASE)
 _IN_NAMES = frozenset(("the", "of", "and"))
 _NO_THING = frozenset(
-    ["street", "road", "lane", "avenue", "drive", "square", "flat", "room", "house", "apartment", "floor", "phone", "number", "mobile", "telephone", "dollar", "dollars", "euro", "euros", "pound", "pounds", "cent", "cents", "order", "invoice", "ticket", "address", "customer", "delivery", "regards"]
+    [
+        "street",
+        "road",
+        "lane",
+        "avenue",
+        "drive",
+        "square",
+        "flat",
+        "room",
+        "house",
+        "apartment",
+        "floor",
+        "phone",
+        "number",
+        "mobile",
+        "telephone",
+        "dollar",
+        "dollars",
+        "euro",
+        "euros",
+        "pound",
+        "pounds",
+        "cent",
+        "cents",
+        "order",
+        "invoice",
+        "ticket",
+        "address",
+        "customer",
+        "delivery",
+        "regards",
+    ]
 )
 _TITLES = frozenset(["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madam", "captain"])
 _GREETED = re.compile(
@@ -46,10 +77,12 @@ class Fault:
     Attributes:
         text: In words.
         words: Words that have no place in this field at all, whatever else it holds.
+        refutes: Whether the value is wrong; else nobody can tell from this message.
     """
 
     text: str
     words: AbstractSet[str] = frozenset()
+    refutes: bool = True
 
 
 Faults = Callable[[Order, str], Iterator[Fault]]
@@ -75,7 +108,7 @@ def check_quantity(task: Task, result: Answer) -> Verdict:
 
 @inline
 def check_table(task: Task, result: Answer) -> Verdict:
-    """Every row of the table is of a message of the file, no message has two rows, and every value is in its message."""
+    """Every row is of a message of the file, no message has two, and every name is in its message."""
     if task.depth > 0:
         return Verdict(checks=[ValidationCheck(check_id="table", status="passed")])
     messages = messages_of(task.intent)
@@ -88,8 +121,7 @@ def check_table(task: Task, result: Answer) -> Verdict:
             fault = f"row {row.number} is of no message"
         elif not all(places(messages[row.number - 1], text) for text in (row.order.item, row.order.customer)):
             fault = f"row {row.number} holds what its message does not say"
-    status = "failed" if fault else "passed"
-    return Verdict(checks=[ValidationCheck(check_id="table", status=status, justification=fault or "")])
+    return reject(fault, check_id="table") if fault else accept("every row is of its message")
 
 
 CHECKS = (check_item, check_customer, check_quantity, check_table)
@@ -115,8 +147,8 @@ def _verdict(task: Task, result: Answer, field: str, faults: Faults) -> Verdict:
 
 def _evidence(field: str, order: Order, faults: list[Fault]) -> list[Evidence]:
     words = sorted(set().union(*(fault.words for fault in faults)))
-    value = bounded(str(getattr(order, field)), label=field)
-    return [value, *(bounded(word, label=f"{field} without") for word in words)]
+    values = [bounded(str(getattr(order, field)), label=field)] if any(fault.refutes for fault in faults) else []
+    return [*values, *(bounded(word, label=f"{field} without") for word in words)]
 
 
 def _item_faults(order: Order, message: str) -> Iterator[Fault]:
@@ -181,6 +213,14 @@ def _quantity_faults(order: Order, message: str) -> Iterator[Fault]:
     ]
     if counted and quantity not in {number.value for number in counted}:
         yield Fault(f"quantity {quantity} does not stand with item {order.item!r}, another number does")
+    others = [number for number in numbers(message) if number.counts and number.value != quantity]
+    if any(_counts_a_thing(message, number) for number in others):
+        yield Fault(f"quantity {quantity} is not the only number of things in the message", refutes=False)
+
+
+def _counts_a_thing(message: str, number: Number) -> bool:
+    behind = _NEXT.match(message[number.end :][:60])
+    return behind is not None and not _is_edge(behind[1])
 
 
 def _parts(text: str) -> list[str]:
@@ -221,7 +261,7 @@ def _stands_alone(message: str, start: int, end: int) -> bool:
     if message[end : end + 1] in ("-", "'") or message[start - 1 : start] == "-":
         return message[end : end + 1] != "-" and message[max(0, start - 2) : start] == " -"
     # Somebody's name before a verb that is not listed cannot be told from an adjective, so that side is strict.
-    return _is_edge(before) and (_is_edge(behind) or behind[0].isupper())
+    return _is_edge(before) and behind != "of" and (_is_edge(behind) or behind[0].isupper())
 
 
 def _sentence_start(message: str, start: int) -> bool:

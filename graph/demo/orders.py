@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -12,6 +12,7 @@ from langgraph_recursive.nodes.components import inline
 from langgraph_recursive.nodes.parts.atomizers import depth_based
 from langgraph_recursive.nodes.parts.embedded import EmbeddedChatModel
 from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.state.task import Task
 
 from ..builder import create_recursive_solver
 from ..solver import RecursiveSolver
@@ -20,9 +21,10 @@ from .order import demo_task, split_by_message
 from .reader import OrderReader
 from .table import make_table
 
-__all__ = ("demo_policy", "demo_solver", "demo_task")
+__all__ = ("demo_policy", "demo_solver", "demo_task", "orders_solver")
 
 _ATTEMPTS = 4
+_TOKENS = 96
 
 
 def demo_policy(messages: Sequence[str], *, attempts: int = _ATTEMPTS) -> SolvePolicy:
@@ -60,13 +62,30 @@ def demo_solver(
     Raises:
         InvalidInputError: There is no message, there are too many, or one is empty or too long.
     """
+    reader = OrderReader(model if model is not None else EmbeddedChatModel(max_tokens=_TOKENS))
+    return orders_solver(reader, policy=policy or demo_policy(messages), checkpointer=checkpointer)
+
+
+def orders_solver(
+    reader: Callable[[Task], str],
+    *,
+    policy: SolvePolicy,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+) -> RecursiveSolver:
+    """Put the demo's parts around any reader of single messages.
+
+    Args:
+        reader: The solver: gets the task of one message and answers with the JSON of an order.
+        policy: The limits.
+        checkpointer: LangGraph saver.
+    """
     return create_recursive_solver(
         atomizer=depth_based(1),
         decomposer=inline(split_by_message),
-        solver=OrderReader(model if model is not None else EmbeddedChatModel(max_tokens=96)),
+        solver=reader,
         aggregator=make_table,
         verifiers=CHECKS,
-        policy=policy or demo_policy(messages),
+        policy=policy,
         checkpointer=checkpointer,
         name="orders_demo",
     )

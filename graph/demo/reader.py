@@ -52,7 +52,8 @@ class OrderReader:
             answer: Any = structured.invoke(self._prompt(message, refuted))
         except OutputParserException as error:
             raise UnparsableOutputError(str(error), field="solver", value=error.llm_output) from error
-        return json.dumps(answer, ensure_ascii=False, default=str)
+        # Compact: a trace shows the first 80 characters.
+        return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), default=str)
 
     def _prompt(self, message: str, refuted: dict[str, set[str]]) -> list[BaseMessage]:
         prompt: list[BaseMessage] = [SystemMessage(_SYSTEM)]

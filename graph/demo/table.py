@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from langgraph_recursive.nodes.components import inline
@@ -47,20 +47,16 @@ class Accepted:
 @inline
 def make_table(task: Task, results: Sequence[Answer], missing: Sequence[str]) -> TaskReport:
     """The aggregator: one row for each accepted order. It changes nothing and fills no gap."""
-    rows = [(_message_number(result.task_id), parse_order(str(result))) for result in results]
-    orders = [
-        {"number": number, "quantity": order.quantity, "item": order.item, "customer": order.customer}
-        for number, order in rows
-        if number is not None and order is not None
-    ]
+    read = [(_message_number(result.task_id), parse_order(str(result))) for result in results]
+    rows = [Row(number, order, verified=True) for number, order in read if number is not None]
+    orders = [{"number": row.number, **asdict(row.order)} for row in rows if row.order is not None]
     count = len(messages_of(task.intent))
     summary = f"{len(orders)} of {count} messages read and verified; {len(missing)} not verified"
-    verified = [Row(entry["number"], _order(entry), verified=True) for entry in orders]
     return TaskReport(
         summary=summary,
         outcome="satisfied",
         validation=Validation(hard_passed=True),
-        outputs=[{"text": _text(verified)}, {"orders": orders}],
+        outputs=[{"text": _text(rows)}, {"orders": orders}],
     )
 
 
@@ -95,9 +91,9 @@ def table_rows(result: Mapping[str, Any]) -> list[Row]:
         if known is None or (not known.verified and order is not None):
             rows[number] = Row(number, order, verified=False)
     for task_id in report.missing if report else ():
-        number = _message_number(task_id)
-        if number is not None:
-            rows.setdefault(number, Row(number, None, verified=False))
+        absent = _message_number(task_id)
+        if absent is not None:
+            rows.setdefault(absent, Row(absent, None, verified=False))
     return [rows[number] for number in sorted(rows)]
 
 

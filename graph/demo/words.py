@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 
 __all__ = ("FILLERS", "Number", "Word", "numbers", "places", "spans", "words")
 
 _UNITS = {
-    name: value
-    for value, name in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-    )
-}
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19,
+}  # fmt: skip  # a table
 _TENS = {
-    name: 10 * value
-    for value, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)
-}
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip  # likewise
 _SMALL = "|".join(_UNITS)
 _NUMBER_WORDS = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{_SMALL}))?|{_SMALL})"
 _NUMBER = re.compile(
@@ -57,7 +56,8 @@ _BEHIND = {
     "part of a phone number": r"^[ -]\d",
     # A street's name is told from a thing by its capital letters.
     "part of an address": rf"^(?-i:(?:\s+[A-Z]\w+){{1,3}}?\s+{_STREETS})\b",
-    "a span of time or a number of people": r"^\s+(?:minutes?|hours?|days?|weeks?|months?|years?|people|persons|guests)\b",
+    "a span of time or a number of people": r"^\s+(?:minutes?|hours?|days?|weeks?|months?|years?"
+    r"|people|persons|guests)\b",
 }
 _TAKEN_BACK = re.compile(
     r"\b(?:not|instead of|rather than|no longer|cancel|forget|scrap|drop|skip|remove|without|(?:do not|don['\u2019]?t))"
@@ -68,9 +68,7 @@ _CORRECTED = re.compile(r"\b(?:but|now|meant|make (?:it|that)|sorry|wait|correct
 _CLAUSE = re.compile(r"[.,;:!?\n]")
 _SENTENCE = re.compile(r"[.!?\n]")
 
-FILLERS = frozenset(
-    ["a", "about", "account", "address", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "ask", "asked", "asks", "at", "be", "before", "best", "better", "big", "boss", "bring", "bye", "buy", "by", "bring", "call", "can", "cancel", "cheers", "class", "could", "count", "customer", "day", "dear", "delivery", "deliver", "did", "do", "does", "drop", "each", "else", "enough", "evening", "for", "forget", "from", "get", "gets", "give", "good", "greetings", "gud", "had", "has", "have", "having", "he", "hello", "helo", "help", "her", "here", "hey", "hi", "him", "his", "hope", "how", "i", "if", "in", "including", "instead", "is", "it", "its", "just", "keep", "kind", "kindly", "leave", "less", "let", "like", "look", "love", "make", "many", "may", "me", "meant", "might", "moment", "more", "morning", "much", "must", "my", "name", "need", "needed", "needs", "new", "next", "nice", "no", "not", "nothing", "now", "of", "off", "ok", "on", "only", "or", "order", "ordered", "ordering", "orders", "other", "our", "out", "over", "pack", "party", "pay", "per", "pick", "place", "please", "pleas", "plese", "pls", "post", "put", "quick", "ready", "really", "receive", "regards", "require", "requires", "reserve", "re", "said", "same", "say", "see", "send", "sends", "set", "she", "ship", "shipp", "should", "sign", "signed", "since", "sincerely", "so", "some", "soon", "sorry", "speaking", "sure", "take", "takes", "team", "tell", "than", "thank", "thanks", "thankyou", "that", "the", "their", "them", "then", "there", "these", "they", "thing", "this", "those", "through", "thru", "thx", "ticket", "to", "today", "together", "tomorrow", "tonight", "too", "truly", "until", "up", "us", "want", "wanted", "wants", "was", "we", "week", "well", "were", "what", "when", "where", "which", "while", "who", "will", "wish", "wishes", "with", "without", "wnat", "would", "wrap", "write", "x", "yes", "you", "your", "yours", "asap", "immediately", "urgently", "urgent", "dispatch", "invoice", "add", "extra", "another", "later", "expected", "set"]
-)
+FILLERS = frozenset((resources.files(__package__) / "fillers.txt").read_text(encoding="utf-8").split())
 """Words that are neither a thing nor a name, so that either may stand beside them."""
 
 
