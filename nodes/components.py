@@ -18,6 +18,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter, ValidationError
 
+from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import SubTask
 from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
 from langgraph_recursive.state.report import TaskReport
@@ -68,7 +69,8 @@ LENIENT_VERIFIER = Role("verifier", VERIFIER.offers, as_lenient_verdict, Verdict
 COMBINER = dataclasses.replace(AGGREGATOR, asks=1)
 """An aggregator that is the solver, which asks again by itself."""
 PRECHECK = Role("precheck", ("task",), as_verdict, Verdict, asks=1)
-REVIEWER = Role("reviewer", ("report", "result", "ctx"), as_review, TaskReview, ("complaint",))
+REVIEWER = Role("reviewer", ("report", "result", "ctx"), as_review, TaskReview, ("complaint",), asks=1)
+"""The node asks again, for forbidden decisions and for unparsable ones alike."""
 
 
 class Part:
@@ -149,7 +151,9 @@ class Component:
         args, named = self._bind(offered)
         if not isinstance(self.target, Part):
             target = functools.partial(self.target, **named) if named else self.target
-            value = await context.call(self.role.name, target, *args, convert=self._plain)
+            value = await context.call(
+                self.role.name, target, *args, convert=lambda value: plain(self._converted(value))
+            )
             return self._type.validate_python(value)
         try:
             return self._converted(await self.target.run(*args, **named))
@@ -157,10 +161,6 @@ class Component:
             raise CallFailed("unparsable", type(error).__name__, str(error), str(error.value or "")) from error
         except ValidationError as error:
             raise CallFailed("failed", type(error).__name__, str(error)) from error
-
-    def _plain(self, value: Any) -> Any:
-        """The converted value as a checkpoint holds it: plain data, without what is at its default."""
-        return self._type.dump_python(self._converted(value), exclude_defaults=True)
 
     def _converted(self, value: Any) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import cast
 
 from langgraph_recursive.state.decisions import (
@@ -15,10 +16,11 @@ from langgraph_recursive.state.decisions import (
     places_left,
 )
 from langgraph_recursive.state.errors import ComponentError
+from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.review import ReviewDecision, TaskReview
 from langgraph_recursive.state.task_state import ChildResult, TaskState
 
-from .components import Component
+from .components import REASKS, Component
 from .context import CallFailed, Context
 from .node import Update
 from .outcome import halted
@@ -26,6 +28,7 @@ from .outcome import halted
 __all__ = ("review",)
 
 _D = ReviewDecision
+_ANSWER_CHARS = 2_000
 
 
 async def review(state: TaskState, context: Context) -> Update:
@@ -101,36 +104,54 @@ async def _asked(
     limits: ReviewLimits,
     context: Context,
 ) -> TaskReview:
-    """Ask the reviewer, and again where its answer is forbidden: a model twice at most, a person until it fits.
+    """Ask the reviewer, and again where its answer is of no use: a model twice at most, a person until it fits.
 
     Raises:
         ComponentError: A function decided what is not allowed.
-        CallFailed: A model did, three times.
+        CallFailed: A model did, or its answers could not be read, three times.
     """
     asks = getattr(reviewer.target, "asks", 1)
+    readings = None if asks is None else max(asks, 1 + REASKS)  # unparsable output is asked for again of anyone
     complaint: str | None = None
-    ask = 0
-    while asks is None or ask < asks:
-        ask += 1
-        ctx = ReviewContext(
-            task=state.attempt,
-            child=next(child for child in state.plan if child.id == result.id),
-            allowed=allowed,
-            pending=tuple(other.id for other in pending_results(state, limits)),
-            next_actions=tuple(state.next_actions),
-            places_left=places_left(state, limits),
-            complaint=complaint,
-        )
-        made = cast(
-            TaskReview,
-            await reviewer(context, report=result.report, result=result.verdict, ctx=ctx, complaint=complaint),
-        )
+    for ask in itertools.count(1):
+        ctx = _seen(state, result, allowed, limits, complaint)
+        try:
+            made = cast(
+                TaskReview,
+                await reviewer(context, report=result.report, result=result.verdict, ctx=ctx, complaint=complaint),
+            )
+        except CallFailed as failure:
+            if failure.kind != "unparsable" or ask == readings:
+                raise
+            complaint = failure.message
+            continue
         complaint = fault_of(state, result, made, allowed)
         if complaint is None:
             return made
-    if asks == 1:
-        raise ComponentError(f"reviewer {reviewer.name!r}: {complaint}", field="reviewer", value=made.decision.value)
-    raise CallFailed("failed", "ForbiddenDecision", f"the reviewer decided {ask} times: {complaint}")
+        if asks == 1:
+            raise ComponentError(f"reviewer {reviewer.name!r}: {complaint}", field="reviewer", value=str(made.decision))
+        if ask == asks:
+            answer = bounded(made.model_dump_json(exclude_defaults=True), limit=_ANSWER_CHARS).text
+            raise CallFailed("failed", "ForbiddenDecision", f"the reviewer was asked {ask} times: {complaint}", answer)
+    raise AssertionError("unreachable")
+
+
+def _seen(
+    state: TaskState,
+    result: ChildResult,
+    allowed: frozenset[ReviewDecision],
+    limits: ReviewLimits,
+    complaint: str | None,
+) -> ReviewContext:
+    return ReviewContext(
+        task=state.attempt,
+        child=next(child for child in state.plan if child.id == result.id),
+        allowed=allowed,
+        pending=tuple(other.id for other in pending_results(state, limits)),
+        next_actions=tuple(state.next_actions),
+        places_left=places_left(state, limits),
+        complaint=complaint,
+    )
 
 
 def _what_follows(state: TaskState, limits: ReviewLimits, context: Context) -> Update:

@@ -1,4 +1,4 @@
-"""The built-in parts: atomizers, decomposers, solvers, aggregators, verifiers."""
+"""The built-in parts: atomizers, decomposers, solvers, aggregators, verifiers, reviewers."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +7,7 @@ from .atomizers import depth_based, llm_atomizer
 from .commands import command_validator
 from .decomposers import llm_decomposer
 from .prechecks import meta_spec
+from .reviewers import human_reviewer, llm_reviewer
 from .solvers import llm_solver
 from .verifiers import always_accept, llm_verifier
 
@@ -19,9 +20,11 @@ __all__ = (
     "always_accept",
     "command_validator",
     "depth_based",
+    "human_reviewer",
     "llm_aggregator",
     "llm_atomizer",
     "llm_decomposer",
+    "llm_reviewer",
     "llm_solver",
     "llm_verifier",
     "meta_spec",
