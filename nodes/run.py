@@ -167,11 +167,14 @@ class Run:
         self._tell: Callable[[Event], None] | None = None
 
     def anchored(self, task: Task) -> Task:
-        """Keep the root's anchor, and give a descendant that copy."""
+        """Keep the root's anchor, and give a descendant that copy.
+
+        Raises:
+            ChangedAnchorError: It is not the anchor that the tree was started with.
+        """
         if task.parent_id is None:
             self._anchor = task.anchor
-            return task
-        return task.model_copy(update={"anchor": self._anchor})
+        return task.under(self._anchor)
 
     def listen(self, writer: Callable[[Any], None]) -> None:
         """Send events to the stream writer of the outermost node that is running.

@@ -10,12 +10,12 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import render_brief, same_task
-from langgraph_recursive.state.continuing import continued, left_off
+from langgraph_recursive.state.continuing import continued, left_off, seed_of
 from langgraph_recursive.state.errors import MixedResultError
 from langgraph_recursive.state.ids import root_ref
 from langgraph_recursive.state.plan import execution_order
 from langgraph_recursive.state.task import PlannedChild, Task, TaskInput
-from langgraph_recursive.state.task_state import ChildResult, TaskState
+from langgraph_recursive.state.task_state import ChildResult, NextAction, TaskState
 
 from .context import Context
 from .effects import Effect, Handle, Join, Start, gather
@@ -130,12 +130,20 @@ def _next_task(
         TaskInput(task_id=result.report.child_task_id, objective=names[result.id], text=result.report.text)
         for result in needed
     ]
-    action = next((action for action in state.next_actions if action.child_id == child.id and action.left), None)
-    if action is None:
-        return _first_attempt(child, state.attempt, inputs), None
+    action = next((action for action in state.next_actions if action.child_id == child.id), None)
+    if action is None or action.left is None:
+        task, seed = _first_attempt(child, state.attempt, inputs), None
+    else:
+        task, seed = _further_attempt(action, inputs, context), seed_of(action)
+    if action is not None:
+        action.launches(task.brief)
+    return task, seed
+
+
+def _further_attempt(action: NextAction, inputs: list[TaskInput], context: Context) -> Task:
     policy = context.policy
     task = continued(action, max_attempts=policy.max_attempts, evidence_chars=policy.max_evidence_chars)
-    return task.model_copy(update={"inputs": inputs or task.inputs}), action.left
+    return task.model_copy(update={"inputs": inputs or task.inputs})
 
 
 def _first_attempt(child: PlannedChild, parent: Task, inputs: list[TaskInput]) -> Task:
@@ -143,6 +151,7 @@ def _first_attempt(child: PlannedChild, parent: Task, inputs: list[TaskInput]) -
         id=child.id,
         spec=render_brief(child.brief),
         brief=child.brief,
+        anchor_hash=parent.anchor_hash,
         depth=parent.depth + 1,
         parent_id=parent.id,
         run=parent.run,

@@ -7,6 +7,8 @@ from .answer import Answer
 from .brief import ContextRef, RootTaskAnchor, SubTask, TaskBrief
 from .errors import (
     CallTimeoutError,
+    ChangedAnchorError,
+    ChangedBriefError,
     ComponentError,
     FinishedThreadError,
     InvalidInputError,
@@ -23,6 +25,7 @@ from .errors import (
 from .event import Event, EventType
 from .evidence import Evidence, bounded
 from .failure import Failure
+from .goal import GoalStatus, goal_status
 from .report import ArtifactRef, NextStepSuggestion, TaskReport, Validation
 from .review import ReviewDecision, TaskReview
 from .task import Attempt, Halt, Partial, PlannedChild, Task, TaskInput
@@ -44,6 +47,8 @@ __all__ = (
     "ArtifactRef",
     "Attempt",
     "CallTimeoutError",
+    "ChangedAnchorError",
+    "ChangedBriefError",
     "ChildResult",
     "ComponentError",
     "ContextRef",
@@ -52,6 +57,7 @@ __all__ = (
     "Evidence",
     "Failure",
     "FinishedThreadError",
+    "GoalStatus",
     "Halt",
     "InvalidInputError",
     "InvalidPolicyError",
@@ -86,5 +92,6 @@ __all__ = (
     "WrongSaverError",
     "accept",
     "bounded",
+    "goal_status",
     "reject",
 )

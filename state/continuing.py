@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from .brief import TaskBrief, render_brief
+from .brief import TaskBrief, render_brief, same_task
 from .failure import Failure
 from .recovery import fix_task, settled_checks
 from .task import Task
 from .task_state import NextAction, TaskState
 from .usage import Usage
 
-__all__ = ("continued", "left_off")
+__all__ = ("continued", "left_off", "seed_of")
 
 _REVIEW = "review"
 
@@ -23,6 +23,14 @@ def left_off(ended: TaskState) -> TaskState:
     """
     kept = {"log": [], "spent": Usage(), "partial": []}
     return ended.model_copy(update=kept if ended.halt else {**kept, "plan": [], "children": {}, "reviews": []})
+
+
+def seed_of(action: NextAction) -> TaskState | None:
+    """The state that a child goes on from: one that is given a new brief keeps the old one as history."""
+    left = action.left
+    if left is None or action.brief is None:
+        return left
+    return left.model_copy(update={"brief_history": [*left.brief_history, left.attempt.brief]})
 
 
 def continued(action: NextAction, *, max_attempts: int, evidence_chars: int) -> Task:
@@ -72,8 +80,9 @@ def _rebriefed(left: TaskState, brief: TaskBrief | None) -> Task:
     last = left.attempt
     if brief is None:
         return last
-    version = {"brief": brief, "revision": last.revision + 1}
-    if left.halt is not None and left.halt.type == "precheck_failed":
+    version: dict[str, Any] = {"brief": brief, "revision": last.revision + 1}
+    version["lineage"] = [*last.lineage[:-1], same_task(brief.objective)]
+    if all(attempt.halt == "precheck_failed" for attempt in left.attempts):
         return last.model_copy(update={**version, "spec": render_brief(brief), "root_spec": render_brief(brief)})
     return last.model_copy(update={**version, "instructions": render_brief(brief)})
 

@@ -30,6 +30,7 @@ __all__ = (
 
 _D = ReviewDecision
 _CREATES = frozenset({_D.ACCEPT_REFINE, _D.DESCEND_AGAIN})
+_SUGGESTING = ("DESCEND", "REFINE")
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def permitted(
         allowed -= {_D.REPLAN_CURRENT}
     if places_left(state, limits) <= 0:
         allowed -= _CREATES
-    if result.report.next_step_suggestion.suggested_next_task is None:
+    if result.report.next_step_suggestion.direction not in _SUGGESTING:
         allowed -= {_D.ACCEPT_REFINE}
     return allowed
 
@@ -130,21 +131,35 @@ def fault_of(
         )
     if not review.reason.strip():
         return "a review needs a reason"
-    if review.decision not in _CREATES:
-        return None
-    brief = _next_brief(result, review)
+    try:
+        brief = _approved(state, result, review)
+    except InvalidInputError as error:
+        return str(error)
     if brief is None:
-        return f"{review.decision.value} needs approved_next_task, the brief of the new child"
-    taken = [child.brief.objective for child in state.plan]
+        return f"{review.decision.value} needs approved_next_task, a brief" if review.decision in _CREATES else None
+    revised = result.id if review.decision is _D.REVISE_CHILD else None
+    taken = [child.brief.objective for child in state.plan if child.id != revised]
     taken += [action.brief.objective for action in state.next_actions if action.kind == "create" and action.brief]
-    faults = faults_of([SubTask(brief)], state.attempt, taken=taken, places=1)
-    return "; ".join(faults) or None
+    return "; ".join(faults_of([SubTask(brief)], state.attempt, taken=taken, places=1)) or None
 
 
-def _next_brief(result: ChildResult, review: TaskReview) -> TaskBrief | None:
-    if review.approved_next_task is not None or review.decision is not _D.ACCEPT_REFINE:
-        return review.approved_next_task
-    return result.report.next_step_suggestion.suggested_next_task
+def _approved(state: TaskState, result: ChildResult, review: TaskReview) -> TaskBrief | None:
+    """The brief that a decision approves, as it will run: constraints are inherited and only ever added."""
+    brief = review.approved_next_task
+    match review.decision:
+        case _D.ACCEPT_REFINE:
+            brief = brief or result.report.next_step_suggestion.suggested_next_task
+        case _D.REVISE_CHILD:
+            return None if brief is None else brief.inherit(_planned(state, result).brief.constraints)
+        case _D.DESCEND_AGAIN:
+            pass
+        case _:
+            return None
+    return None if brief is None else brief.inherit(state.attempt.brief.constraints)
+
+
+def _planned(state: TaskState, result: ChildResult) -> PlannedChild:
+    return next(child for child in state.plan if child.id == result.id)
 
 
 def applied(state: TaskState, result: ChildResult, review: TaskReview) -> dict[str, Any]:
@@ -156,6 +171,7 @@ def applied(state: TaskState, result: ChildResult, review: TaskReview) -> dict[s
         update={
             "parent_task_id": state.attempt.id,
             "child_task_id": result.report.child_task_id,
+            "approved_next_task": _approved(state, result, review),
             "retry_from": result.verdict.retry_from,
             "sequence": state.sequence + 1,
         }
@@ -163,7 +179,7 @@ def applied(state: TaskState, result: ChildResult, review: TaskReview) -> dict[s
     update: dict[str, Any] = {"reviews": [*state.reviews, review], "sequence": state.sequence + 1}
     match review.decision:
         case _D.ACCEPT_REFINE | _D.DESCEND_AGAIN:
-            update |= _created(state, result, review)
+            update |= _created(state, review)
         case _D.REVISE_CHILD:
             update |= _revised(state, result, review)
         case _D.REPLAN_CURRENT:
@@ -173,14 +189,15 @@ def applied(state: TaskState, result: ChildResult, review: TaskReview) -> dict[s
     return update
 
 
-def _created(state: TaskState, result: ChildResult, review: TaskReview) -> dict[str, Any]:
-    brief = _next_brief(result, review)
-    if brief is None:
-        raise InvalidInputError("the review has no brief for the new child", field="approved_next_task")
+def _created(state: TaskState, review: TaskReview) -> dict[str, Any]:
+    """The new child has its number, and so its place in the quota, from here on."""
+    brief = review.approved_next_task
+    assert brief is not None, "fault_of finds a missing brief"
     action = NextAction(
         kind="create",
         child_id=child_id(state.attempt.id, state.next_child),
-        brief=brief.inherit(state.attempt.brief.constraints),
+        brief=brief,
+        brief_hash=brief.hash,
         reason=review.reason,
         sequence=state.sequence + 2,
     )
@@ -199,7 +216,8 @@ def _revised(state: TaskState, result: ChildResult, review: TaskReview) -> dict[
         NextAction(
             kind="revise" if old is result else "rerun",
             child_id=old.id,
-            brief=brief.inherit(state.attempt.brief.constraints) if old is result and brief is not None else None,
+            brief=brief if old is result else None,
+            brief_hash=brief.hash if old is result and brief is not None else "",
             reason=review.reason,
             left=old.left,
             sequence=state.sequence + 2 + index,
@@ -207,7 +225,12 @@ def _revised(state: TaskState, result: ChildResult, review: TaskReview) -> dict[
         for index, old in enumerate(again)
     ]
     gone = {old.id for old in again}
+    plan = [
+        child.model_copy(update={"brief": brief or child.brief}) if child.id == result.id else child
+        for child in state.plan
+    ]
     return {
+        "plan": plan,
         "next_actions": [*state.next_actions, *actions],
         "children": {name: kept for name, kept in state.children.items() if name not in gone},
         "report_history": [*state.report_history, *(old.report for old in again)],

@@ -12,6 +12,8 @@ from pydantic import ValidationError
 
 __all__ = (
     "CallTimeoutError",
+    "ChangedAnchorError",
+    "ChangedBriefError",
     "ComponentError",
     "FinishedThreadError",
     "InvalidInputError",
@@ -119,6 +121,18 @@ class MixedResultError(RecursiveSolverError, RuntimeError):
     """A child came back with another child's id: the checkpoints of this thread are inconsistent."""
 
     code = "mixed_result"
+
+
+class ChangedBriefError(RecursiveSolverError, RuntimeError):
+    """A child was about to run on another brief than the one its parent approved."""
+
+    code = "changed_brief"
+
+
+class ChangedAnchorError(RecursiveSolverError, RuntimeError):
+    """The root's anchor is not the one that the tree was started with."""
+
+    code = "changed_anchor"
 
 
 class UnparsableOutputError(RecursiveSolverError, ValueError):

@@ -14,6 +14,7 @@ EventType = Literal[
     "aggregated",
     "verified",
     "reviewed",
+    "goal_changed",
     "recovering",
     "accepted",
     "halted",

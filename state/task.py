@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ._model import Data, Stored
 from .brief import ROOTS_ANCHOR, RootTaskAnchor, TaskBrief
+from .errors import ChangedAnchorError
 from .failure import Failure
 from .verdict import Outcome
 
@@ -53,6 +54,7 @@ class Task(Stored):
         brief: What the parent handed down.
         anchor: The root's objective, the same for the whole tree; read only. Only the root stores it: a descendant
             gets the root's copy when it runs.
+        anchor_hash: Hash of the anchor that the tree was started with. Another anchor is refused.
         depth: Depth in the tree, the root is 0.
         attempt: Number of the attempt, the first is 1; attempt n+1 is fix n.
         parent_id: The parent's attempt; None at the root.
@@ -73,6 +75,7 @@ class Task(Stored):
     spec: str
     brief: TaskBrief
     anchor: RootTaskAnchor = ROOTS_ANCHOR
+    anchor_hash: str = ""
     depth: int = 0
     attempt: int = 1
     parent_id: str | None = None
@@ -100,6 +103,21 @@ class Task(Stored):
     def intent(self) -> str:
         """The original spec of this chain."""
         return self.root_spec if self.root_spec is not None else self.spec
+
+    def under(self, anchor: RootTaskAnchor) -> Task:
+        """Give the attempt the root's copy of the anchor, and fix its hash if that is not done yet.
+
+        Raises:
+            ChangedAnchorError: It is not the anchor that the tree was started with.
+        """
+        if self.anchor_hash and self.anchor_hash != anchor.hash:
+            raise ChangedAnchorError(
+                f"task {self.id} was started under another anchor: the objective, criteria and constraints of a tree "
+                "never change; start a new thread for another task",
+                field="anchor",
+                value=anchor.objective,
+            )
+        return self.model_copy(update={"anchor": anchor, "anchor_hash": anchor.hash})
 
 
 class Attempt(Data):

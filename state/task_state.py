@@ -9,6 +9,7 @@ from pydantic import Field
 from ._model import Data, Stored
 from .answer import Answer
 from .brief import TaskBrief
+from .errors import ChangedBriefError
 from .report import TaskReport
 from .review import TaskReview
 from .task import Attempt, Halt, Partial, PlannedChild, Task
@@ -53,6 +54,7 @@ class NextAction(Data):
         kind: `create` a child, `revise` one, or `rerun` one whose dependency is revised.
         child_id: The child; a new one has its place and number from the approval on.
         brief: The approved brief: what runs is this, byte for byte.
+        brief_hash: Its hash when it was approved.
         reason: Why, in the reviewer's words.
         left: Where a child that goes on left off.
         sequence: Order among the reports, reviews and actions of one task.
@@ -61,9 +63,24 @@ class NextAction(Data):
     kind: Literal["create", "revise", "rerun"]
     child_id: str
     brief: TaskBrief | None = None
+    brief_hash: str = ""
     reason: str = ""
     left: TaskState | None = None
     sequence: int = 0
+
+    def launches(self, brief: TaskBrief) -> None:
+        """Make sure that a child's brief is the approved one, byte for byte after normalization.
+
+        Raises:
+            ChangedBriefError: It is another one.
+        """
+        if self.brief_hash and brief.hash != self.brief_hash:
+            raise ChangedBriefError(
+                f"child {self.child_id} would run on another brief than the approved one: "
+                "do not resume this thread, start a new one",
+                field="brief",
+                value=brief.objective,
+            )
 
 
 class TaskState(Stored):
