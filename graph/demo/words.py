@@ -30,7 +30,7 @@ _ARTICLE = re.compile(r"\b(?:an?|single)\b", re.IGNORECASE)
 _PACKS = {"dozen": 12, "hundred": 100}
 _LONGEST = 9
 
-_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_WORD = re.compile(r"(?<!\w)[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?!\w)")
 
 MONTHS = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -43,7 +43,7 @@ _STREETS = r"(?:Street|Road|Lane|Avenue|Drive|Square|Close|Way|Court|Boulevard|S
 _BEFORE = {
     "part of a date": rf"\b(?:{MONTHS}|{WEEKDAYS})\.?,?\s*$|\d[./-]$",
     "a price": r"[$\u20ac\u00a3]\s*$",
-    "a time or a price": r"\b(?:at|by|until|till)\s*$",
+    "a time or a price": r"\b(?:at|by|until|till)\s*$|\d:$",
     "part of a phone number": r"\b(?:phone|mobile|telephone|tel|call|dial)\b[^.!?\d]{0,20}$|\d[ -]$|\+$",
     "part of an address": r"\b(?:room|flat|apartment|suite|floor|unit|house|box|building)\s*$",
     "a reference number": r"#\s*$|\b(?:ticket|invoice|number|no\.?|ref\.?|reference)\s*:?\s*$"
