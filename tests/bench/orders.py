@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -166,12 +167,18 @@ def random_reader(seed: int = 0) -> Reader:
     return read
 
 
-def measure(part: str = "held_out", model: BaseChatModel | None = None) -> dict[str, Any]:
+def measure(
+    part: str = "held_out",
+    model: BaseChatModel | None = None,
+    *,
+    tell: Callable[[str, dict[str, Any]], None] = lambda name, row: None,
+) -> dict[str, Any]:
     """Measure every way of reading the labelled messages.
 
     Args:
         part: `held_out`, or `dev` while tuning.
         model: The chat model; None is the embedded one.
+        tell: Called with each row as soon as it is there.
 
     Returns:
         `part`, and `rows`: for each way the records exactly right, of how many, the model calls, and where there are
@@ -179,28 +186,32 @@ def measure(part: str = "held_out", model: BaseChatModel | None = None) -> dict[
     """
     model = model if model is not None else EmbeddedChatModel(max_tokens=96)
     records = labelled(part)
-    _, free = _run(OrderReader(model, constrained=False), records, attempts=1)
+    rows: dict[str, dict[str, Any]] = {}
+
+    def add(name: str, row: dict[str, Any]) -> None:
+        rows[name] = row
+        tell(name, row)
+
+    add("the machine, constant answers", _run(constant_reader(records), records)[1])
+    add("the machine, answers of other messages", _run(shuffled_reader(records), records)[1])
+    add("the machine, random choices", _run(random_reader(), records)[1])
     recovered, counts = _run(OrderReader(model), records)
-    rows = {
-        "one call, any words": {key: free[key] for key in ("exact", "of", "calls")},
-        "one call, words of the message": _first_answers(recovered, records),
-        "the same calls, voted": _voted(recovered, records, model),
-        "checked, retried without evidence": _run(_blind(model), records)[1],
-        "checked, recovered with evidence": counts,
-        "the same, constant answers": _run(constant_reader(records), records)[1],
-        "the same, answers of other messages": _run(shuffled_reader(records), records)[1],
-        "the same, random choices": _run(random_reader(), records)[1],
-    }
+    add("one call, words of the message", _first_answers(recovered, records))
+    add("checked, recovered with evidence", counts)
+    add("the same calls, voted", _voted(recovered, records, model))
+    add("checked, retried without evidence", _run(_blind(model), records)[1])
+    free, _ = _run(OrderReader(model, constrained=False), records, attempts=1)
+    add("one call, any words", _first_answers(free, records))
     return {"part": part, "rows": rows}
 
 
 def render(measured: dict[str, Any]) -> str:
     """Write the figures as a table."""
     lines = [f"orders exactly right, part {measured['part']}", ""]
-    lines.append(f"{'':36}{'exact':>8}{'verified':>10}{'of these exact':>16}{'calls':>7}")
+    lines.append(f"{'':40}{'exact':>8}{'verified':>10}{'of these exact':>16}{'calls':>7}")
     for name, row in measured["rows"].items():
         verified, right = str(row.get("verified", "-")), str(row.get("verified_exact", "-"))
-        lines.append(f"{name:36}{row['exact']:>5}/{row['of']:<2}{verified:>10}{right:>16}{row['calls']:>7}")
+        lines.append(f"{name:40}{row['exact']:>5}/{row['of']:<2}{verified:>10}{right:>16}{row['calls']:>7}")
     return "\n".join(lines)
 
 
@@ -210,7 +221,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("dev", "held_out"), default="held_out")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
-    measured = measure(options.part)
+    measured = measure(options.part, tell=lambda name, row: print(name, row, file=sys.stderr, flush=True))
     print(json.dumps(measured, indent=2) if options.json else render(measured))
 
 
