@@ -268,4 +268,4 @@ def _in_thread(call: Callable[[], Any], timeout: float | None) -> Any:
 
 
 def _overdue(timeout: float) -> CallTimeoutError:
-    return CallTimeoutError(f"the call took longer than {timeout:g} s", field="call_timeout", value=timeout)
+    return CallTimeoutError(f"the call took longer than {round(timeout, 2):g} s", field="call_timeout", value=timeout)
