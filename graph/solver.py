@@ -18,6 +18,7 @@ from langgraph_recursive.nodes.admit import last_human_text, read_task
 from langgraph_recursive.nodes.node import RUN_KEY
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
+from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
 from langgraph_recursive.state.channels import SolverInput, SolverOutput, SolverState
 from langgraph_recursive.state.errors import (
@@ -85,11 +86,11 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
             yield chunk
 
     def _is_child(self, input: Any, config: RunnableConfig | None) -> bool:
-        """Whether this is a child task of this solver's open run: `subtasks` hands over a `Task`.
+        """Whether this is a child task of this solver's open run: `subtasks` hands over an attempt.
 
         A solver that a component of another one calls with its `Task` opens a run of its own.
         """
-        if not (isinstance(input, Mapping) and isinstance(input.get("task"), Task)):
+        if not (isinstance(input, Mapping) and input.get("attempt")):
             return False
         run = ensure_config(config).get("configurable", {}).get(RUN_KEY)
         return isinstance(run, Run) and run.graph is self
@@ -252,13 +253,13 @@ def _coerced(input: Any, policy: SolvePolicy) -> Any:
     """
     if input is None or isinstance(input, Command):
         return input
-    values = _as_input(input)
+    values = {name: value for name, value in _as_input(input).items() if name not in ("attempt", "seed")}
     if isinstance(values.get("task"), Task):  # another solver's; here it is a task like any other text
         values["task"] = str(values["task"])
     messages = _messages(values.get("messages") or [])
     if values.get("task") is not None or last_human_text(messages) is not None or not messages:
         read_task(values.get("task"), messages, values.get("task_id"), policy)
-    return values
+    return {name: plain(value) for name, value in values.items()}
 
 
 def _messages(given: Any) -> list[BaseMessage]:

@@ -44,9 +44,12 @@ async def admit(state: TaskState, context: Context) -> Update:
     """
     given = context.given
     state = TaskState.model_validate(given["seed"]) if given.get("seed") else state
-    task = read_task(
-        given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
-    )
+    if given.get("attempt"):
+        task = Task.model_validate(given["attempt"])
+    else:
+        task = read_task(
+            given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
+        )
     if task.start == "decompose" and not may_split(task, context):
         task = task.model_copy(update={"start": "solve"})
     if state.current is not None and _same_chain(task, state.current):
@@ -98,7 +101,8 @@ def _earlier(state: TaskState, context: Context) -> Usage:
 async def _refusal(context: Context) -> tuple[HaltType, str] | None:
     """Run the pre-execute validators side by side; why the spec is refused, or None."""
     checks = context.parts.prechecks
-    verdicts = await context.side_by_side([(check.name, functools.partial(_precheck, check)) for check in checks])
+    branches = [(check.name, functools.partial(_precheck, check)) for check in checks]
+    verdicts = await context.side_by_side(branches, Verdict)
     for check, verdict in zip(checks, verdicts, strict=True):
         if verdict.outcome == "error":
             return "validator_error", f"precheck {check.name}: {verdict.error or 'returned no checks'}"

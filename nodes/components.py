@@ -151,9 +151,7 @@ class Component:
         args, named = self._bind(offered)
         if not isinstance(self.target, Part):
             target = functools.partial(self.target, **named) if named else self.target
-            value = await context.call(
-                self.role.name, target, *args, convert=lambda value: plain(self._converted(value))
-            )
+            value = await context.call(self.role.name, target, *args, convert=self._stored)
             return self._type.validate_python(value)
         try:
             return self._converted(await self.target.run(*args, **named))
@@ -161,6 +159,10 @@ class Component:
             raise CallFailed("unparsable", type(error).__name__, str(error), str(error.value or "")) from error
         except ValidationError as error:
             raise CallFailed("failed", type(error).__name__, str(error)) from error
+
+    def _stored(self, value: Any) -> Any:
+        """The converted value as a checkpoint holds it."""
+        return plain(self._converted(value))
 
     def _converted(self, value: Any) -> Any:
         try:

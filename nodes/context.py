@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
@@ -20,7 +20,9 @@ from langchain_core.runnables import Runnable
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import RetryPolicy
+from pydantic import BaseModel
 
+from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.errors import (
     CallTimeoutError,
     ComponentError,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 __all__ = ("CallFailed", "Context", "current_context", "entered", "invoke")
 
 Target = Callable[..., Any] | Runnable[Any, Any]
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _RAW_CHARS = 2_000
 _MESSAGE_CHARS = 1_000
@@ -219,26 +223,32 @@ class Context:
         [record] = await gather([await start])
         return self.result(record)
 
-    async def side_by_side(self, branches: Sequence[tuple[str, Callable[[Context], Body[Any]]]]) -> list[Any]:
+    async def side_by_side(
+        self, branches: Sequence[tuple[str, Callable[[Context], Body[Model]]]], kind: type[Model]
+    ) -> list[Model]:
         """Run bodies at once, each with a context of its own, and return their values in order.
 
         A single one runs right here: a branch costs a LangGraph task.
+
+        Args:
+            branches: Name and body of each.
+            kind: The class of their values; a checkpoint holds them as plain data.
         """
         if len(branches) == 1:
             return [await branches[0][1](self)]
         handles = [await Start(name, functools.partial(self._branch, body)) for name, body in branches]
-        return [self.result(record) for record in await gather(handles)]
+        return [kind.model_validate(self.result(record)) for record in await gather(handles)]
 
     async def _branch(self, body: Callable[[Context], Body[Any]]) -> dict[str, Any]:
         fork = self.fork()
         # "branch", not "usage": the calls inside have records of their own, and a resume counts those.
         try:
             with entered(fork):
-                return {"value": await body(fork), "branch": fork.spent.model_dump()}
+                return {"value": plain(await body(fork)), "branch": plain(fork.spent)}
         except TaskStopped as stop:
-            return {"stopped": [stop.halt, stop.detail], "branch": fork.spent.model_dump()}
+            return {"stopped": [stop.halt, stop.detail], "branch": plain(fork.spent)}
         except CallFailed as failure:
-            return {"error": failure.args, "branch": fork.spent.model_dump()}
+            return {"error": failure.args, "branch": plain(fork.spent)}
 
 
 def _delay(retry: RetryPolicy) -> float:
@@ -308,7 +318,7 @@ class _Call:
                 record = await self._tried()
         except TaskStopped as stop:
             record = {"stopped": [stop.halt, stop.detail]}
-        return {**record, "usage": self.spent.model_dump(exclude_defaults=True)}
+        return {**record, "usage": plain(self.spent)}
 
     async def _tried(self) -> dict[str, Any]:
         asked = time.monotonic()

@@ -10,8 +10,10 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphInterrupt
 
+from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import ROOTS_ANCHOR
-from langgraph_recursive.state.task import HaltType, Task
+from langgraph_recursive.state.channels import Written
+from langgraph_recursive.state.task import HaltType
 from langgraph_recursive.state.task_state import TaskState
 
 from .context import CallFailed, Context, entered
@@ -28,7 +30,7 @@ __all__ = ("RUN_KEY", "Node", "NodeBody", "Update", "run_of")
 RUN_KEY = "__recursive_run"
 
 Update = dict[str, Any]
-"""What a node changed: fields of TaskState. `state` replaces the whole of it, `task` hands the graph its next task."""
+"""What a node changed: fields of TaskState. `state` replaces all of it, `attempt` is the next one to start."""
 
 NodeBody = Callable[[TaskState, Context], Body[Update]]
 
@@ -107,8 +109,9 @@ class _Execution:
 
     def _of_child(self) -> bool:
         """Whether this is a child's task: before admit only what it is given tells."""
-        task = self.context.task or self.context.given.get("task")
-        return isinstance(task, Task) and task.parent_id is not None
+        if self.context.task is not None:
+            return self.context.task.parent_id is not None
+        return bool((self.context.given.get("attempt") or {}).get("parent_id"))
 
     def finish(self, update: Update) -> dict[str, Any]:
         """Merge the body's update, and what the execution spent and logged, into the state.
@@ -118,7 +121,7 @@ class _Execution:
         before = update.pop("state", self.state)
         if before.attempt.parent_id is not None:
             update["current"] = update.get("current", before.attempt).model_copy(update={"anchor": ROOTS_ANCHOR})
-        channels = {"task": update.pop("task")} if "task" in update else {}
+        channels = {"attempt": plain(update.pop("attempt"))} if "attempt" in update else {}
         after = before.model_copy(
             update={
                 **update,
@@ -132,7 +135,7 @@ class _Execution:
                 channels |= outputs(after, self.context, self.solver_name)
             elif before is not self.state and self.state.current is not None:
                 channels |= no_outputs()
-        return {"state": after, **channels}
+        return {"state": Written(after), **channels}
 
     def stopped(self, stop: TaskStopped | CallFailed) -> Update:
         """The update of a node whose task must end."""

@@ -6,12 +6,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.failure import failures_of
 from langgraph_recursive.state.report import TaskReport, failed_report
 from langgraph_recursive.state.task import Attempt, Halt, HaltType, Partial, Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
-from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.verdict import ValidationResult
 
 from .context import CallFailed, Context
@@ -129,18 +129,21 @@ def outputs(state: TaskState, context: Context, name: str) -> dict[str, Any]:
     run, number = context.run, context.attempt.run
     spent = run.ledger.spent(number)
     accepted_answer = state.halt is None
-    return {
-        "output": state.answered.text if accepted_answer else None,
+    typed = {
         "partial": state.partial,
-        "success": accepted_answer,
-        "verified": accepted_answer and state.verdict is not None and state.verdict.verified,
         "halt": state.halt,
         "report": state.report,
         "verdict": state.verdict,
         "attempts": state.attempts,
-        "traces": run.traces(number),
         "usage": spent,
         "total_usage": state.earlier + spent,
+    }
+    return {
+        "output": state.answered.text if accepted_answer else None,
+        "success": accepted_answer,
+        "verified": accepted_answer and state.verdict is not None and state.verdict.verified,
+        **{name: plain(value) for name, value in typed.items()},
+        "traces": run.traces(number),
         "messages": [AIMessage(content=_message(state), name=name)],
     }
 
@@ -163,5 +166,5 @@ def no_outputs() -> dict[str, Any]:
         "report": None,
         "verdict": None,
         "attempts": [],
-        "usage": Usage(),
+        "usage": {},
     }

@@ -44,7 +44,7 @@ async def recovery(state: TaskState, context: Context) -> Update:
     )
     context.trace("RECOVERED", f"{fix.id} from {len(known)} failures so far")
     context.emit("recovering", fix=fix.id, failures=len(known))
-    return {**update, "task": fix}
+    return {**update, "attempt": fix}
 
 
 def _best(state: TaskState, failures: list[Failure]) -> Update:

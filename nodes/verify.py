@@ -39,7 +39,7 @@ async def verify(state: TaskState, context: Context) -> Update:
     verifiers = context.parts.verifiers
     answer = Answer(state.answered, task=state.attempt.brief.objective)
     verdicts = await context.side_by_side(
-        [(verifier.name, functools.partial(_verdict, verifier, answer)) for verifier in verifiers]
+        [(verifier.name, functools.partial(_verdict, verifier, answer)) for verifier in verifiers], Verdict
     )
     result = _aggregated(state.attempt, state.answered, verifiers, verdicts, at=state.made_by)
     if verdicts:

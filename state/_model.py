@@ -37,6 +37,15 @@ class Stored(Data):
         return super().model_dump(**{"exclude_defaults": True, **options})
 
 
+def plain(value: Any) -> Any:
+    """Give a value as the plain data that is stored: models without what is at its default, messages as they are."""
+    if isinstance(value, Data | Given):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
 def distinct(texts: Iterable[str]) -> list[str]:
     """Drop empty and repeated texts, and keep the order."""
     return list(dict.fromkeys(text for text in texts if text))
