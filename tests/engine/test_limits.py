@@ -249,7 +249,7 @@ def test_a_retry_does_not_outlive_the_call_s_time_out(run: Run) -> None:
     retry = RetryPolicy(initial_interval=0.01, jitter=False, max_attempts=50, retry_on=ConnectionError)
     started = time.monotonic()
     result = run(create_recursive_solver(solver=solver, policy=SolvePolicy(retry=retry, call_timeout=0.2)), "w")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 3  # of at least 4 s for 50 tries
     assert result["halt"].type == "task_failed"
 
 
@@ -262,7 +262,7 @@ def test_a_callers_cancel_stops_all_nested_work_and_reaches_the_caller() -> None
 
     async def cancelled() -> None:
         running = asyncio.create_task(graph.ainvoke("w"))
-        while peak.now < 2:
+        while peak.now < 2:  # noqa: ASYNC110 - a counter, not an event
             await asyncio.sleep(0.01)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
