@@ -179,4 +179,7 @@ def _failed(state: TaskState, context: Context) -> Update:
     results = [state.children[child.id] for child in state.plan if child.id in state.children]
     failed = [result for result in results if not result.passed] or results
     cause = next((result for result in failed if result.halt and result.halt.type != "cancelled"), failed[0])
-    return halted(state, context, "child_failed", f"{cause.id}: {_why(cause)}", child=cause.halt)
+    why = _why(cause)
+    judged = next((review.reason for review in state.reviews if review.decision is _D.FAIL), why)
+    detail = f"{cause.id}: {why}" if judged == why else f"{cause.id}: {why}; review: {judged}"
+    return halted(state, context, "child_failed", detail, child=cause.halt)
