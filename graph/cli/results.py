@@ -64,7 +64,7 @@ def report(
             say(line)
         return FAILED
     if not outcome.values.get("success"):
-        _tell_halt(outcome.values, thread)
+        _tell_halt(outcome.values, resume.replace(" resume ", " show ", 1))
         return FAILED
     if not as_json:
         _print_answer(worded(outcome.values) if worded else str(outcome.values.get("output") or ""))
@@ -87,20 +87,18 @@ def _tell_accepted(values: Mapping[str, Any], thread: str, *, quiet: bool) -> No
     stderr().print(line, soft_wrap=True)
 
 
-def _tell_halt(values: Mapping[str, Any], thread: str) -> None:
+def _tell_halt(values: Mapping[str, Any], show: str) -> None:
     console = stderr()
     halt = None if values.get("halt") is None else Halt.model_validate(values["halt"])
     if halt is None:
         console.print(Text("✗ ended without an answer", "red"))
         return
-    console.print(Text.assemble(("✗ ", "red"), (halt.type, "bold red"), f"  {one_line(halt.detail)}"), soft_wrap=True)
-    cause = halt.child
-    while cause is not None:
-        console.print(
-            Text.assemble("  because ", (cause.type, "red"), f" at {cause.task_id}: {one_line(cause.detail)}"),
-            soft_wrap=True,
-        )
+    cause = halt
+    while cause.child is not None:
         cause = cause.child
+    where = "" if cause is halt else f" because {cause.task_id} ended with {cause.type}:"
+    line = Text.assemble(("✗ ", "red"), (halt.type, "bold red"), f" {where} {one_line(cause.detail)}")
+    console.print(line, soft_wrap=True)
     parts = [Partial.model_validate(part) for part in values.get("partial") or []]
     if parts:
         console.print(Text("finished parts:", "bold"))
@@ -110,7 +108,7 @@ def _tell_halt(values: Mapping[str, Any], thread: str) -> None:
             Text.assemble(f"  {part.task_id} ", (f"({checked}) ", "dim"), one_line(part.task)), soft_wrap=True
         )
         console.print(Text("    " + visible(part.text).replace("\n", "\n    ")), soft_wrap=True)
-    console.print(Text(f"  {_spent(values)}  see: langgraph-recursive show {one_line(thread)}", "dim"), soft_wrap=True)
+    console.print(Text(f"  {_spent(values)}  see: {one_line(show)}", "dim"), soft_wrap=True)
 
 
 def _spent(values: Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ __all__ = ("run_summary", "show_runs", "show_thread", "thread_as_json")
 _EVIDENCE_LINES = 16
 _TASK_CHARS = 60
 _ANSWER_CHARS = 200
+_OBJECTIVE_CHARS = 100
 
 
 # --- runs ---
@@ -107,7 +108,9 @@ def show_thread(tasks: list[TaskRecord], tree: Tree, console: Console) -> None:
 
 
 def _show_row(tree: Tree, row: Row, records: Mapping[str, TaskRecord], console: Console, lead: str, turn: str) -> None:
-    head = Text.assemble((lead + turn, "dim"), mark(row.status), " ", (row.id, "bold"), f" {one_line(row.objective)}")
+    head = Text.assemble(
+        (lead + turn, "dim"), mark(row.status), " ", (row.id, "bold"), f" {shortened(row.objective, _OBJECTIVE_CHARS)}"
+    )
     head.append(f"  {_summary(tree, row)}", "dim")
     console.print(head, soft_wrap=True)
     lead += {"": "", "├─ ": "│  ", "└─ ": "   "}[turn]

@@ -55,6 +55,7 @@ def test_a_low_terminal_is_not_overrun(environment: dict[str, str], db: Path) ->
     assert code == 0
     grown = _CODES.sub("", written[: written.index("answer of t")])
     assert max(map(len, grown.replace("\r", "\n").split("\n"))) <= 60
+    assert re.search(r"…  checked +2/3  \d calls  \d", grown)  # the task's text gives way, not the columns
 
 
 def test_no_color_is_honoured(environment: dict[str, str], db: Path) -> None:
