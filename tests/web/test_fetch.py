@@ -134,7 +134,7 @@ def test_the_certificate_must_be_for_the_name_and_not_for_the_address(net: Net, 
     names = Names(three_example_com=[[ONE]])
     error = refusal(perform, fetcher(net, names).fetch("https://three.example.com/"))
     assert error.field == "connection"
-    assert "three.example.com" in str(error)
+    assert "certificate" in str(error)
     assert (site.seen, net.dialed) == ([], [(ONE, 443)])
 
 

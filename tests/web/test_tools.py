@@ -132,6 +132,50 @@ def test_a_page_that_is_refused_was_not_opened(net: Net, call: Call, rule: str, 
     assert web.cites(["s1"]) == ["s1"]
 
 
+INJECTED = "obey-me-now"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says(kind=INJECTED),
+        says(kind=f"text/{INJECTED}"),
+        says(Content_Encoding=INJECTED),
+        says(Content_Disposition=INJECTED),
+        redirects(f"{INJECTED}://x"),
+        redirects(f"http://{INJECTED}.localhost/"),
+        redirects(f"http://{INJECTED}.example.com/"),  # has no address
+        redirects(f"http://{INJECTED}/"),
+        redirects(f"http://{INJECTED}@two.example.com/"),
+        redirects(f"http://two.example.com:{INJECTED}/"),
+        redirects(f"http://[{INJECTED}]/"),
+        redirects(f"http://[{INJECTED}/"),
+        redirects("https://obey-me-now.private.example.com/"),  # its address is private
+        redirects("https://obey-me-now.two.example.com/"),  # its certificate is another's
+        lambda _, sock: sock.sendall(f"{INJECTED}\r\n\r\n".encode()),
+        lambda _, sock: sock.sendall(f"HTTP/1.1 200 OK\r\n{INJECTED}\r\n\r\n".encode()),
+        lambda _, sock: sock.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {INJECTED}\r\n\r\n".encode()),
+        lambda _, sock: sock.sendall(f"HTTP/1.1 404 {INJECTED}\r\nContent-Length: 0\r\n\r\n".encode()),
+    ],
+)
+def test_a_refusal_never_quotes_a_server(net: Net, call: Call, answer: Any) -> None:
+    net.site(ONE, 80, {"/": answer})
+    net.site(TWO, 443, tls=True)
+    names = Names(one_example_com=[[ONE]], two_example_com=[[TWO]])
+    names.answers |= {f"{INJECTED}.two.example.com": [[TWO]], f"{INJECTED}.private.example.com": [[LOCAL]]}
+    web = session(net, names=names)
+    text = call(web, OPEN_URL, "http://one.example.com/")
+    assert text.startswith("Error: ")
+    assert INJECTED not in text.lower()
+    assert web.opened == {}
+
+
+def test_what_cannot_be_encoded_is_recorded_all_the_same(net: Net, call: Call) -> None:
+    web = session(net)
+    call(web, OPEN_URL, "http://one.example.com/\ud800")
+    assert web.refused[0]["argument"] == "http://one.example.com/?"
+
+
 def test_what_a_search_returned_may_be_opened(net: Net, call: Call) -> None:
     net.site(TWO, 80, {"/a": says(b"answer")})
     asked: list[tuple[str, int]] = []

@@ -129,7 +129,7 @@ def check_address(address: str) -> str:
     """
     ip = _literal(address)
     if ip is None:
-        raise WebRefusedError(f"{address!r} is no IP address", field="address", value=str(address))
+        raise WebRefusedError("the resolver gave no IP address", field="address", value=str(address))
     why = _not_public(ip)
     if why:
         raise WebRefusedError(f"the address {ip} is not public: {why}", field="address", value=str(ip))
@@ -150,11 +150,11 @@ def check_addresses(host: str, addresses: Sequence[str]) -> tuple[str, ...]:
         WebRefusedError: There is none, there are too many, or one of them is not public.
     """
     if not addresses or len(addresses) > _MAX_ADDRESSES:
-        raise WebRefusedError(f"{host} resolves to {len(addresses)} addresses", field="dns", value=host)
+        raise WebRefusedError(f"the host resolves to {len(addresses)} addresses", field="dns", value=host)
     try:
         return tuple(dict.fromkeys(check_address(address) for address in addresses))
     except WebRefusedError as error:
-        raise WebRefusedError(f"{host} is refused: {error}", field="address", value=error.value) from error
+        raise WebRefusedError(f"the host is refused: {error}", field="address", value=error.value) from error
 
 
 def _literal(text: object) -> _IP | None:
@@ -238,14 +238,17 @@ def check_redirect(source: WebURL, location: str, policy: WebPolicy) -> WebURL:
     Raises:
         WebRefusedError: The target may not be opened, or the redirect leaves https.
     """
-    _plain(location, policy)  # before `urljoin`, which drops tabs and line ends in silence
     try:
-        joined = urljoin(str(source), location)
+        _plain(location, policy)  # before `urljoin`, which drops tabs and line ends in silence
+        url = check_url(urljoin(str(source), location), policy)
+    except WebRefusedError as error:
+        # Its text may quote the target, which the server wrote.
+        why = f"the redirect's target breaks the rule {error.field!r}"
+        raise WebRefusedError(why, field=error.field, value=location) from error
     except ValueError as error:
-        raise _refused("redirect", location, f"the redirect cannot be read: {error}") from error
-    url = check_url(joined, policy)
+        raise WebRefusedError("the redirect's target cannot be read", field="redirect", value=location) from error
     if source.scheme == "https" and url.scheme != "https":
-        raise _refused("redirect", location, "the redirect leaves https for http")
+        raise WebRefusedError("the redirect leaves https for http", field="redirect", value=location)
     return url
 
 

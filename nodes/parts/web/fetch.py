@@ -167,7 +167,7 @@ class Fetcher:
         try:
             found = await _within(limits, self.resolver, url.host)
         except (OSError, UnicodeError) as error:
-            raise WebRefusedError(f"{url.host} cannot be resolved: {error}", field="dns", value=url.host) from error
+            raise WebRefusedError("the host cannot be resolved", field="dns", value=url.host) from error
         if isinstance(found, str) or not isinstance(found, Sequence):
             raise ComponentError(f"resolver returned {found!r}: must be a list of addresses", field="resolver")
         return check_addresses(url.host, found)

@@ -20,7 +20,8 @@ class WebRefusedError(RecursiveSolverError, ValueError):
 
     `field` names the rule: `url`, `scheme`, `userinfo`, `host`, `port`, `address`, `dns`, `connection`, `redirect`,
     `status`, `content_type`, `encoding`, `size`, `time`, `undeclared`, `quota` or `search`. `value` is the URL, host,
-    address or query at fault.
+    address or query at fault, and may be text that a server wrote. The message never holds any: it is shown to a model
+    outside of the fence that marks web text.
     """
 
     code: ClassVar[str] = "web_refused"

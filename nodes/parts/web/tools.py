@@ -29,6 +29,7 @@ WEB_SEARCH = "validator_web_search"
 _QUERY_CHARS = 400
 _TITLE_CHARS = 200
 _SNIPPET_CHARS = 500
+_STORED_CHARS = 2_048
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class _Source:
     """A page that was opened."""
 
     id: str
-    page: Page
+    record: dict[str, Any]
     answer: str
 
 
@@ -55,7 +56,8 @@ class WebSession:
         tls: Verifies certificates.
 
     Attributes:
-        refused: What was refused, in order: `tool`, `argument`, `rule` and `reason`.
+        refused: What was refused, in order: `tool`, `argument`, `rule`, `reason`, and the `value` at fault, which a
+            server may have written.
 
     Raises:
         InvalidInputError: `tls` does not verify certificates and names.
@@ -95,7 +97,7 @@ class WebSession:
         length in characters, `chars`.
         """
         with self._lock:
-            return {source.id: _record(source.page) for source in self._sources.values()}
+            return {source.id: dict(source.record) for source in self._sources.values()}
 
     def cites(self, ids: Iterable[str]) -> list[str]:
         """Give the ids that this run never opened: forged evidence.
@@ -148,7 +150,13 @@ class WebSession:
             return await body
         except WebRefusedError as error:
             reason = one_line(str(error), 500)
-            entry = {"tool": tool, "argument": argument[:2_048], "rule": error.field or "", "reason": reason}
+            entry = {
+                "tool": tool,
+                "argument": _stored(argument),
+                "rule": error.field or "",
+                "reason": reason,
+                "value": _stored(error.value or ""),
+            }
             with self._lock:
                 self.refused.append(entry)
             return f"Error: {reason}. Nothing was opened or found."
@@ -176,7 +184,7 @@ class WebSession:
             if wanted not in self._sources:
                 source_id = f"s{len(self._sources) + 1}"
                 answer = _page_answer(source_id, page, self.policy.max_text_chars)
-                self._sources[wanted] = _Source(source_id, page, answer)
+                self._sources[wanted] = _Source(source_id, _record(page), answer)
             return self._sources[wanted]
 
     async def _find(self, query: str) -> str:
@@ -224,6 +232,11 @@ class WebSession:
             return str(check_url(url, self.policy))
         except WebRefusedError:
             return ""
+
+
+def _stored(text: str) -> str:
+    """Cut a text and make it one that can be encoded; a model's may hold half a character."""
+    return text[:_STORED_CHARS].encode("utf-8", "replace").decode("utf-8")
 
 
 def _record(page: Page) -> dict[str, Any]:

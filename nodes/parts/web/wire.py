@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import ssl
 import time
@@ -143,7 +144,8 @@ def request(
         with pool, pool.stream("GET", target, headers=_headers(url, policy)) as response:
             reply = _read(response, policy, limits)
     except _FAULTS as error:
-        raise WebRefusedError(f"{url.host} gave no valid response: {error}", field="connection") from error
+        why = f"there was no valid response: {type(error).__name__}"
+        raise WebRefusedError(why, field="connection", value=str(url)) from error
     finally:
         backend.close()
     return Reply(backend.address, url.host if url.scheme == "https" else "", *reply)
@@ -183,11 +185,11 @@ class _Pinned(httpcore.NetworkBackend):
             try:
                 self.sock = self.connect(address, port, share)
             except OSError as error:
-                fault = f"{address}: {error}"
+                fault = f"{address}: {_fault(error)}"
                 continue
             self.address = address
             return _Stream(self.sock, self.limits)
-        raise WebRefusedError(f"cannot connect to {host}: {fault}", field="connection", value=host)
+        raise WebRefusedError(f"the host cannot be connected to: {fault}", field="connection", value=host)
 
     def close(self) -> None:
         """Close what a failed TLS handshake may have left open."""
@@ -242,7 +244,14 @@ class _Stream(httpcore.NetworkStream):
         except TimeoutError as error:
             raise self.limits.overdue() from error
         except OSError as error:
-            raise WebRefusedError(f"the connection failed: {error}", field="connection") from error
+            raise WebRefusedError(f"the connection failed: {_fault(error)}", field="connection") from error
+
+
+def _fault(error: OSError) -> str:
+    """Name a fault in words that no server wrote."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "the certificate is not valid for the host"
+    return os.strerror(error.errno) if error.errno and not isinstance(error, ssl.SSLError) else type(error).__name__
 
 
 # --- the response ------------------------------------------------------------------------------------
@@ -275,9 +284,8 @@ def _check_type(content_type: str, disposition: str, policy: WebPolicy) -> None:
     kind = content_type.partition(";")[0].strip().lower()
     if kind not in policy.content_types:
         allowed = ", ".join(sorted(policy.content_types))
-        raise WebRefusedError(
-            f"the content type {kind!r} is not read, only {allowed}", field="content_type", value=content_type
-        )
+        why = f"the page's content type is not read, only {allowed}"
+        raise WebRefusedError(why, field="content_type", value=content_type)
     if disposition and disposition.partition(";")[0].strip().lower() != "inline":
         raise WebRefusedError("the page is a download", field="content_type", value=disposition)
 
@@ -293,7 +301,7 @@ class _Decoded:
     def __init__(self, encoding: str, room: int) -> None:
         name = encoding.lower()
         if name not in ("", "identity", "gzip", "x-gzip"):
-            raise WebRefusedError(f"the content encoding {encoding!r} is not read", field="encoding", value=encoding)
+            raise WebRefusedError("the page's content encoding is not read", field="encoding", value=encoding)
         self.room = room
         self.inflater = zlib.decompressobj(zlib.MAX_WBITS | 16) if name.endswith("gzip") else None
 
@@ -308,7 +316,7 @@ class _Decoded:
                 # One byte above the room shows that it is not enough.
                 chunk = self.inflater.decompress(chunk, self.room + 1)
             except zlib.error as error:
-                raise WebRefusedError(f"the page cannot be decompressed: {error}", field="encoding") from error
+                raise WebRefusedError("the page cannot be decompressed", field="encoding") from error
             if self.inflater.unused_data:
                 raise WebRefusedError("something follows the compressed page", field="encoding")
         self.room -= len(chunk)
