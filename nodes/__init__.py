@@ -9,6 +9,7 @@ from langgraph_recursive.state.verdict import accept, reject
 
 from .components import Part
 from .parts import (
+    agent_parent,
     always_accept,
     command_validator,
     depth_based,
@@ -31,6 +32,7 @@ __all__ = (
     "Part",
     "SolvePolicy",
     "accept",
+    "agent_parent",
     "always_accept",
     "command_validator",
     "depth_based",

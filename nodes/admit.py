@@ -6,7 +6,8 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, RemoveMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from pydantic import ValidationError
 
 from langgraph_recursive.state.brief import (
@@ -59,6 +60,9 @@ async def admit(state: TaskState, context: Context) -> Update:
         state = TaskState(current=task, earlier=_earlier(state, context))
         context.at(task, elapsed=0.0)
         context.count(Usage(tasks=1))
+        if context.given.get("parent_messages"):
+            context.said.append(RemoveMessage(id=REMOVE_ALL_MESSAGES))  # a new run is a new conversation
+    state = state.model_copy(update={"current": context.attempt})
     context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
     try:
         refusal = await _refusal(context)

@@ -72,6 +72,8 @@ PRECHECK = Role("precheck", ("task",), as_verdict, Verdict, asks=1)
 REVIEWER = Role("reviewer", ("report", "result", "ctx"), as_review, TaskReview, ("complaint",), asks=1)
 """The node asks again, for forbidden decisions and for unparsable ones alike."""
 
+LAUNCHER = Role("launcher", ("task", "actions"), as_bool, bool, ("complaint",))
+
 
 class Part:
     """A built-in part. Its `run` is a body of effects, so each model call in it is durable by itself.
@@ -159,6 +161,11 @@ class Component:
             raise CallFailed("unparsable", type(error).__name__, str(error), str(error.value or "")) from error
         except ValidationError as error:
             raise CallFailed("failed", type(error).__name__, str(error)) from error
+
+    @property
+    def may_call_model(self) -> bool:
+        """Whether a call of it counts against `Budget.max_llm_calls`."""
+        return not getattr(self.target, "calls_no_model", False) and not getattr(self.target, "inline", False)
 
     def _stored(self, value: Any) -> Any:
         """The converted value as a checkpoint holds it."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import Runnable
 from langchain_core.tracers.context import register_configure_hook
@@ -90,6 +90,7 @@ class Context:
         until: The same for the component call under way.
         spent: What this execution has spent; the node's wrapper stores it.
         log: Traces of this execution, likewise.
+        said: What an `agent_parent` and others said in this execution, likewise.
     """
 
     run: Run
@@ -101,6 +102,7 @@ class Context:
     until: float | None = None
     spent: Usage = field(default_factory=Usage)
     log: list[SolveTrace] = field(default_factory=list)
+    said: list[BaseMessage] = field(default_factory=list)
 
     def at(self, task: Task, *, elapsed: float) -> None:
         """Work on this attempt from here on.

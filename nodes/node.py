@@ -13,6 +13,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import ROOTS_ANCHOR
 from langgraph_recursive.state.channels import Written
+from langgraph_recursive.state.goal import goal_path, goal_status
 from langgraph_recursive.state.task import HaltType
 from langgraph_recursive.state.task_state import TaskState
 
@@ -104,6 +105,8 @@ class _Execution:
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
             self.state = self.state.model_copy(update={"current": self.context.attempt})
+        # What a composite task keeps back is for its own aggregate and verdict.
+        self.context.closing = node.name in ("aggregate", "verify") and bool(self.state.plan)
         if not self._of_child():
             self.run.listen(get_stream_writer())
 
@@ -130,12 +133,24 @@ class _Execution:
                 "elapsed": before.elapsed + time.monotonic() - self.started,
             }
         )
+        if after.ended:
+            self.run.ledger.release(after.attempt.run, after.attempt.id)
         if after.attempt.parent_id is None:
             if after.ended:
                 channels |= outputs(after, self.context, self.solver_name)
             elif before is not self.state and self.state.current is not None:
                 channels |= no_outputs()
+        if self.context.said:
+            channels["parent_messages"] = self.context.said
+        self._tell_goals(after)
         return {"state": Written(after), **channels}
+
+    def _tell_goals(self, after: TaskState) -> None:
+        """Tell each goal state that the task went through in this node."""
+        seed = self.context.given.get("seed") if self.context.given.get("attempt") else None
+        before = goal_status(TaskState.model_validate(seed) if seed else self.state)
+        for goal in goal_path(before, goal_status(after)):
+            self.context.emit("goal_changed", goal=goal.value)
 
     def stopped(self, stop: TaskStopped | CallFailed) -> Update:
         """The update of a node whose task must end."""

@@ -20,7 +20,7 @@ from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.review import ReviewDecision, TaskReview
 from langgraph_recursive.state.task_state import ChildResult, TaskState
 
-from .components import REASKS, Component
+from .components import LAUNCHER, REASKS, Component
 from .context import CallFailed, Context
 from .node import Update
 from .outcome import halted
@@ -35,9 +35,12 @@ async def review(state: TaskState, context: Context) -> Update:
     """Judge the children, each report by itself, held to the decision matrix of the protocol.
 
     What follows from the decisions comes when the batch is done: approved actions run, children are planned anew,
-    what was accepted is aggregated (also without the others, under `best_effort`), or the task ends.
+    what was accepted is aggregated (also without the others, under `best_effort`), or the task ends. When the budget has
+    run out nothing is left to decide: what was accepted is aggregated from what the task kept back.
     """
     context.check()  # children that ended because this task must end are not judged
+    if state.out_of_budget is not None:
+        return {} if state.accepted else halted(state, context, "budget_exhausted", state.out_of_budget)
     limits = _limits(context)
     if not pending_results(state, limits) and state.missing and not state.open_actions:
         return halted(state, context, "no_progress", f"nothing can run, and {', '.join(state.missing)} is not finished")
@@ -45,7 +48,17 @@ async def review(state: TaskState, context: Context) -> Update:
         state = await _decided(state, result, limits, context)
         if state.failed_by or context.parts.reviewer is not None:
             break  # a reviewer's call is paid for, so each report is a step of its own (rules.md 14)
-    return _what_follows(state, limits, context)
+    follows = _what_follows(state, limits, context)
+    await _launched(follows["state"], context)
+    return follows
+
+
+async def _launched(state: TaskState, context: Context) -> None:
+    """Have a reviewer that starts children itself (`agent_parent`) start what it approved, once the batch is done."""
+    launcher = getattr(context.parts.reviewer and context.parts.reviewer.target, "launcher", None)
+    actions = [action for action in state.next_actions if action.kind != "rerun"]
+    if launcher is not None and actions and not state.reviewing and state.failed_by is None:
+        await Component(LAUNCHER, launcher)(context, task=state.attempt, actions=actions)
 
 
 def _limits(context: Context) -> ReviewLimits:

@@ -114,7 +114,9 @@ class SolverOutput(TypedDict, total=False):
 class SolverState(SolverInput, SolverOutput, total=False):
     """The channels of the graph. Every node reads and writes `state`; the outputs are written by the root, at the end.
 
-    `traces` is assembled from the logs of all tasks and is not stored again.
+    `traces` is assembled from the logs of all tasks and is not stored again. `parent_messages` is the conversation of
+    an `agent_parent` about this task.
     """
 
     state: Annotated[TaskState, Record]
+    parent_messages: Annotated[list[AnyMessage], add_messages]

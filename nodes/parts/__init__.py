@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .agent_parent import agent_parent
 from .aggregators import aggregation_prompt, llm_aggregator
 from .atomizers import depth_based, llm_atomizer
 from .commands import command_validator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "EmbeddedChatModel",
+    "agent_parent",
     "aggregation_prompt",
     "always_accept",
     "command_validator",

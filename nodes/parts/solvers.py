@@ -38,7 +38,7 @@ from .ask import (
 if TYPE_CHECKING:
     from langgraph.prebuilt import ToolNode
 
-__all__ = ("LLMSolver", "llm_solver")
+__all__ = ("LLMSolver", "ToolCalls", "llm_solver", "numbered", "tool_node")
 
 Tools = Sequence[BaseTool | Callable[..., Any]]
 
@@ -83,7 +83,7 @@ class LLMSolver(Part):
         self.rounds = checked_count(max_tool_rounds, "max_tool_rounds", least=1)
         self.system_prompt = system_prompt
         self.prompt = Prompt("solver")
-        self.calls = _ToolCalls(_tool_node(tools)) if tools else None
+        self.calls = ToolCalls(tool_node(tools)) if tools else None
         self.bound = model.bind_tools(self.calls.tools) if self.calls else None
 
     async def run(self, task: Task | str, *, complaint: str | None = None) -> TaskReport:
@@ -104,12 +104,12 @@ class LLMSolver(Part):
         )
 
     async def _with_tools(
-        self, calls: _ToolCalls, bound: Runnable[Any, AIMessage], task: Task, messages: Sequence[BaseMessage]
+        self, calls: ToolCalls, bound: Runnable[Any, AIMessage], task: Task, messages: Sequence[BaseMessage]
     ) -> TaskReport:
         history = list(messages)
         evidence: list[dict[str, Any]] = []
         for _ in range(self.rounds):
-            reply = _numbered(await invoke("solver", bound, history), len(evidence))
+            reply = numbered(await invoke("solver", bound, history), len(evidence))
             if not reply.tool_calls and not reply.invalid_tool_calls:
                 return _answered(message_text(reply), evidence)
             broken = [_refused(call) for call in reply.invalid_tool_calls]
@@ -147,7 +147,12 @@ def _answered(text: str, evidence: Sequence[dict[str, Any]] = ()) -> TaskReport:
     return report.model_copy(update={"evidence": list(evidence)}) if evidence else report
 
 
-def _tool_node(tools: Tools) -> ToolNode:
+def tool_node(tools: Tools) -> ToolNode:
+    """Make LangGraph's node for these tools.
+
+    Raises:
+        ComponentError: One is neither a tool nor a function.
+    """
     # Imported only where tools are used: it is not needed otherwise.
     from langgraph.prebuilt import ToolNode
 
@@ -157,7 +162,7 @@ def _tool_node(tools: Tools) -> ToolNode:
     return ToolNode(list(tools), handle_tool_errors=True)
 
 
-class _ToolCalls(Runnable[dict[str, Any], ToolMessage]):
+class ToolCalls(Runnable[dict[str, Any], ToolMessage]):
     """Makes one tool call with LangGraph's `ToolNode`, which injects arguments and turns errors into messages."""
 
     def __init__(self, node: ToolNode) -> None:
@@ -206,7 +211,7 @@ def _messages_in(part: Any) -> Sequence[AnyMessage]:
     return found if isinstance(found, list) else [found]
 
 
-def _numbered(reply: AIMessage, made: int) -> AIMessage:
+def numbered(reply: AIMessage, made: int) -> AIMessage:
     """Give calls without an id one: their results are matched by it."""
     if all(call["id"] for call in [*reply.tool_calls, *reply.invalid_tool_calls]):
         return reply
