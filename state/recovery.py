@@ -145,7 +145,7 @@ def _headline(failure: Failure) -> str:
     first = failure.justification.strip().split("\n", 1)[0][:_LINE_CHARS] or "failed without a reason"
     what = f" [{failure.failure_code}]" if failure.failure_code else ""
     name = failure.validator_id + (f"/{failure.check_id}" if failure.check_id else "")
-    return f"- attempt {failure.attempt}, {name}, {failure.severity}{what}: {first}"
+    return f"- attempt {failure.attempt}, {name}, {failure.severity}{what}: {_harmless(first)}"
 
 
 def _detail(failure: Failure) -> str:
@@ -159,9 +159,12 @@ def _detail(failure: Failure) -> str:
 
 
 def _fenced(failure: Failure, detail: str) -> str:
-    # A quoted end of the fence would let evidence out of its block, where it reads as instructions.
-    safe = _MARK.sub(r"<\\", detail)
-    return f'<evidence attempt="{failure.attempt}">\n{safe}\n</evidence>'
+    return f'<evidence attempt="{failure.attempt}">\n{_harmless(detail)}\n</evidence>'
+
+
+def _harmless(text: str) -> str:
+    """Break the marks of an evidence block: one that is quoted would let evidence read as instructions."""
+    return _MARK.sub(r"<\\", text)
 
 
 def settled_checks(result: ValidationResult) -> list[str]:
