@@ -13,13 +13,15 @@ from langgraph.store.base import BaseStore
 
 from langgraph_recursive.nodes import components as roles
 from langgraph_recursive.nodes.combine import SolvingAggregator
-from langgraph_recursive.nodes.components import Component, Components
+from langgraph_recursive.nodes.components import Component, Components, Validators
 from langgraph_recursive.nodes.parts.aggregators import llm_aggregator
 from langgraph_recursive.nodes.parts.atomizers import depth_based, llm_atomizer
 from langgraph_recursive.nodes.parts.decomposers import llm_decomposer
-from langgraph_recursive.nodes.parts.solvers import llm_solver
+from langgraph_recursive.nodes.parts.solvers import LLMSolver, llm_solver
+from langgraph_recursive.nodes.parts.validators import ModelValidator, ValidatorTools
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.errors import InvalidInputError, MissingDependencyError, MissingSolverError
+from langgraph_recursive.state.validation import ValidationPolicy
 
 from .machine import state_machine
 from .solver import RecursiveSolver
@@ -40,6 +42,10 @@ def create_recursive_solver(
     prechecks: Sequence[Any] | Callable[..., Any] = (),
     reviewer: Any = None,
     tools: Sequence[Any] = (),
+    validation_policy: ValidationPolicy | None = None,
+    validator_model: str | BaseChatModel | None = None,
+    root_validator_model: str | BaseChatModel | None = None,
+    validator_tools: ValidatorTools | None = None,
     policy: SolvePolicy | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
@@ -63,6 +69,14 @@ def create_recursive_solver(
         reviewer: `(report, result, ctx) -> TaskReview`: judges each child's report and verdict. By default rules
             do, as `policy.on_child_failure` says.
         tools: Tools for the built-in solver.
+        validation_policy: The application's minimum of independent validation. With it, or with a validator model, a
+            model validates every sub-task beside the verifiers, and the root's answer must pass the root gate. Without
+            either only what is asked for is: briefs with `validation_scopes`, and a task given as a RootTaskAnchor.
+        validator_model: Validates sub-tasks, and the root; by default the solver's model does.
+        root_validator_model: Validates at the root gate in its place.
+        validator_tools: `(report) -> session`: makes the validator's own tools for one run in the scopes evidence,
+            hypothesis and root, such as a `WebSession`. Without them no source can be opened, so the scope evidence
+            passes on resolved artifacts only.
         policy: The limits.
         checkpointer: LangGraph saver; needed to resume.
         store: LangGraph store, for the parts.
@@ -78,7 +92,7 @@ def create_recursive_solver(
         MissingDependencyError: A model is given by name and `langchain` is not installed.
     """
     policy = policy or SolvePolicy()
-    chat = _chat_model(model) if isinstance(model, str) else model
+    chat = _as_chat_model(model)
     if chat is None and solver is None:
         raise MissingSolverError(
             "give a model (create_recursive_solver('provider:name')) or a solver (solver=lambda task: ...)",
@@ -91,6 +105,13 @@ def create_recursive_solver(
         parts,
         verifiers=_named(roles.VERIFIER, verifiers),
         prechecks=_named(roles.PRECHECK, prechecks),
+        validators=_validators(
+            validation_policy,
+            _as_chat_model(validator_model),
+            _as_chat_model(root_validator_model),
+            chat if chat is not None else _model_of(solver),
+            validator_tools,
+        ),
         **_judging(reviewer, decomposer, chat, policy),
     )
     return compiled_solver(parts, policy, checkpointer=checkpointer, store=store, name=name)
@@ -106,7 +127,7 @@ def compiled_solver(
 ) -> RecursiveSolver:
     """Compile the state machine for these parts."""
     compiled = state_machine(parts, policy, name).compile(checkpointer=checkpointer, store=store, name=name)
-    return RecursiveSolver.of(compiled, policy)
+    return RecursiveSolver.of(compiled, policy, parts.validators)
 
 
 def _components(
@@ -158,6 +179,35 @@ def _judging(reviewer: Any, decomposer: Any, model: BaseChatModel | None, policy
     return {"reviewer": Component(roles.REVIEWER, reviewer), "on_child_failure": configured}
 
 
+def _validators(
+    policy: ValidationPolicy | None,
+    validator: BaseChatModel | None,
+    root: BaseChatModel | None,
+    own: BaseChatModel | None,
+    tools: ValidatorTools | None,
+) -> Validators:
+    """Who validates independently: the models given, else the solver's own."""
+    everywhere = policy is not None or validator is not None
+    if everywhere and validator is None and own is None:
+        raise InvalidInputError(
+            "validation_policy needs a model that validates: give model or validator_model", field="validation_policy"
+        )
+    policy = policy or ValidationPolicy()
+
+    def component(model: BaseChatModel | None) -> Component | None:
+        if model is None:
+            return None
+        return Component(roles.VALIDATOR, ModelValidator(model, tools=tools, rounds=policy.max_tool_rounds))
+
+    return Validators(
+        policy=policy,
+        task=component(validator or own),
+        root=component(root or validator or own),
+        always=everywhere,
+        gate=everywhere or root is not None,
+    )
+
+
 def _named(role: roles.Role, given: Sequence[Any] | Callable[..., Any]) -> list[Component]:
     """Make validators with distinct names, so that a failure says whose it is."""
     targets = list(given) if isinstance(given, Sequence) else [given]
@@ -168,6 +218,16 @@ def _named(role: roles.Role, given: Sequence[Any] | Callable[..., Any]) -> list[
         if seen[validator.name] > 1:
             validator.name = f"{validator.name}#{seen[validator.name]}"
     return validators
+
+
+def _model_of(solver: Any) -> BaseChatModel | None:
+    """The model of a solver made with `llm_solver`."""
+    model = getattr(solver, "model", None)
+    return model if isinstance(solver, LLMSolver) and isinstance(model, BaseChatModel) else None
+
+
+def _as_chat_model(model: str | BaseChatModel | None) -> BaseChatModel | None:
+    return _chat_model(model) if isinstance(model, str) else model
 
 
 def _chat_model(name: str) -> BaseChatModel:

@@ -16,8 +16,10 @@ from langgraph.types import Command
 
 from langgraph_recursive.nodes.admit import last_human_text, read_task
 from langgraph_recursive.nodes.node import RUN_KEY
+from langgraph_recursive.nodes.components import Validators
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
+from langgraph_recursive.nodes.validation import check_validators
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
 from langgraph_recursive.state.channels import SolverInput, SolverOutput, SolverState
@@ -47,13 +49,17 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
     """
 
     policy: SolvePolicy
+    validators: Validators | None
 
     @classmethod
-    def of(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], policy: SolvePolicy) -> Self:
+    def of(
+        cls, compiled: CompiledStateGraph[Any, Any, Any, Any], policy: SolvePolicy, validators: Validators | None = None
+    ) -> Self:
         """Make a solver of a compiled state machine."""
         solver = cls.__new__(cls)
         solver.__dict__.update(compiled.__dict__)
         solver.policy = policy
+        solver.validators = validators
         return solver
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
@@ -126,7 +132,7 @@ class _Opening:
         self.conf = self.config.get("configurable", {})
         self.saver = solver._resolve_checkpointer(self.config)
         self.namespace = str(self.conf.get("checkpoint_ns", ""))
-        self.input = _coerced(input, solver.policy)
+        self.input = _coerced(input, solver.policy, solver.validators)
         self.resuming = input is None or (isinstance(input, Command) and input.resume is not None)
         if self.saver and not self.conf.get("thread_id"):
             raise MissingThreadError(
@@ -245,7 +251,7 @@ def _ended(latest: CheckpointTuple) -> bool:
     return not latest.pending_writes and state is not None and TaskState.model_validate(state).ended
 
 
-def _coerced(input: Any, policy: SolvePolicy) -> Any:
+def _coerced(input: Any, policy: SolvePolicy, validators: Validators | None) -> Any:
     """Bring any form of task into the graph's input, and refuse a bad one before anything runs.
 
     Raises:
@@ -258,7 +264,7 @@ def _coerced(input: Any, policy: SolvePolicy) -> Any:
         values["task"] = str(values["task"])
     messages = _messages(values.get("messages") or [])
     if values.get("task") is not None or last_human_text(messages) is not None or not messages:
-        read_task(values.get("task"), messages, values.get("task_id"), policy)
+        check_validators(read_task(values.get("task"), messages, values.get("task_id"), policy), validators)
     return {name: plain(value) for name, value in values.items()}
 
 

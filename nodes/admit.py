@@ -33,6 +33,7 @@ from .node import Update
 from .outcome import halted
 from .policy import SolvePolicy
 from .run import TaskStopped
+from .validation import check_validators
 
 __all__ = ("admit", "last_human_text", "read_task")
 
@@ -51,6 +52,7 @@ async def admit(state: TaskState, context: Context) -> Update:
         task = read_task(
             given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
         )
+    check_validators(task, context.parts.validators)
     if task.start == "decompose" and not may_split(task, context):
         task = task.model_copy(update={"start": "solve"})
     if state.current is not None and _same_chain(task, state.current):
@@ -156,6 +158,7 @@ def read_task(
         anchor=anchor_of(value),
         run=previous.run + 1 if previous is not None else 1,
         lineage=[same_task(brief.objective)],
+        gated=isinstance(value, RootTaskAnchor),
     )
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_type_hints
 
 from langchain_core.language_models import BaseLanguageModel
@@ -23,6 +23,7 @@ from langgraph_recursive.state.brief import SubTask
 from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.review import TaskReview
+from langgraph_recursive.state.validation import ValidationPolicy
 from langgraph_recursive.state.verdict import Verdict
 
 from .context import CallFailed, Context, entered
@@ -30,7 +31,7 @@ from .conversions import as_bool, as_lenient_verdict, as_plan, as_report, as_rev
 from .effects import adrive, drive
 from .policy import ChildFailure
 
-__all__ = ("Component", "Components", "Part", "Role", "inline")
+__all__ = ("Component", "Components", "Part", "Role", "Validators", "inline")
 
 REASKS = 2
 
@@ -68,6 +69,7 @@ LENIENT_VERIFIER = Role("verifier", VERIFIER.offers, as_lenient_verdict, Verdict
 """The front's: a text that says neither ACCEPT nor REJECT rejects (rules.md 21)."""
 COMBINER = dataclasses.replace(AGGREGATOR, asks=1)
 """An aggregator that is the solver, which asks again by itself."""
+VALIDATOR = Role("validator", ("plan", "scope", "dossier"), as_verdict, Verdict, asks=1)
 PRECHECK = Role("precheck", ("task",), as_verdict, Verdict, asks=1)
 REVIEWER = Role("reviewer", ("report", "result", "ctx"), as_review, TaskReview, ("complaint",), asks=1)
 """The node asks again, for forbidden decisions and for unparsable ones alike."""
@@ -269,6 +271,25 @@ def _shown(value: Any) -> str:
 
 
 @dataclass(frozen=True)
+class Validators:
+    """Who validates answers independently of the user's verifiers.
+
+    Attributes:
+        policy: The application's minimum.
+        task: Validates sub-tasks; None where there is no model.
+        root: Validates at the root gate, likewise.
+        always: Whether sub-tasks are validated also where their brief selects no scope but `task`.
+        gate: Whether every root's answer must pass the gate, also of a plain text.
+    """
+
+    policy: ValidationPolicy = field(default_factory=ValidationPolicy)
+    task: Component | None = None
+    root: Component | None = None
+    always: bool = False
+    gate: bool = False
+
+
+@dataclass(frozen=True)
 class Components:
     """All parts of one solver.
 
@@ -282,6 +303,7 @@ class Components:
         prechecks: Check specs before anything runs.
         on_child_failure: What the rule-based reviewer does with a child that failed; with a reviewer only
             `best_effort` or None.
+        validators: Validate independently; None never does (the `RecursiveTaskSolver` front).
         closing_aggregate: Whether a rejected combined answer ends the task (the `RecursiveTaskSolver` front).
     """
 
@@ -293,4 +315,5 @@ class Components:
     verifiers: Sequence[Component] = ()
     prechecks: Sequence[Component] = ()
     on_child_failure: ChildFailure | None = "fail_fast"
+    validators: Validators | None = None
     closing_aggregate: bool = False

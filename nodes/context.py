@@ -35,6 +35,7 @@ from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.trace import SolveTrace, TraceType
 from langgraph_recursive.state.usage import Usage
+from langgraph_recursive.state.validation import ValidationPlan
 
 from .effects import Body, Invoke, Start, gather
 from .policy import SolvePolicy
@@ -88,6 +89,7 @@ class Context:
         task: The attempt at work; None only in `admit`, before there is one.
         deadline: `time.monotonic()` value at which the task's time is up.
         until: The same for the component call under way.
+        plan: The validation plan under way: durable calls are named after it, and their records bound to it.
         spent: What this execution has spent; the node's wrapper stores it.
         log: Traces of this execution, likewise.
         said: What an `agent_parent` and others said in this execution, likewise.
@@ -100,6 +102,7 @@ class Context:
     task: Task | None = None
     deadline: float | None = None
     until: float | None = None
+    plan: ValidationPlan | None = None
     spent: Usage = field(default_factory=Usage)
     log: list[SolveTrace] = field(default_factory=list)
     said: list[BaseMessage] = field(default_factory=list)
@@ -192,16 +195,20 @@ class Context:
         """
         retry = self.policy.retry
         return Start(
-            name,
+            self._marked(name),
             _Call(self, name, function, args, convert or _same).body,
             retry=None if retry is None else retry._replace(retry_on=_TryAgain),
         )
+
+    def _marked(self, name: str) -> str:
+        """Name a durable call, by the plan's hash too: LangGraph knows a call by its name and order alone."""
+        return name if self.plan is None else f"{name}-{self.plan.mark}"
 
     def result(self, record: Mapping[str, Any]) -> Any:
         """Count what a call spent and return its value.
 
         Raises:
-            CallFailed: It gave none.
+            CallFailed: It gave none, or it was made under another validation plan.
             TaskStopped: The task was stopped meanwhile.
         """
         self.spent += Usage.model_validate(record["usage"] if "usage" in record else record["branch"])
@@ -209,6 +216,8 @@ class Context:
             raise TaskStopped(*stopped)
         if error := record.get("error"):
             raise CallFailed(*error)
+        if self.plan is not None and "usage" in record and record.get("token") != self.plan.token:
+            raise CallFailed("failed", "MixedVerdict", "the stored call belongs to another task, attempt or plan")
         return record["value"]
 
     async def call(self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None) -> Any:
@@ -238,7 +247,7 @@ class Context:
         """
         if len(branches) == 1:
             return [await branches[0][1](self)]
-        handles = [await Start(name, functools.partial(self._branch, body)) for name, body in branches]
+        handles = [await Start(self._marked(name), functools.partial(self._branch, body)) for name, body in branches]
         return [kind.model_validate(self.result(record)) for record in await gather(handles)]
 
     async def _branch(self, body: Callable[[Context], Body[Any]]) -> dict[str, Any]:
@@ -320,7 +329,8 @@ class _Call:
                 record = await self._tried()
         except TaskStopped as stop:
             record = {"stopped": [stop.halt, stop.detail]}
-        return {**record, "usage": plain(self.spent)}
+        plan = self.context.plan
+        return {**record, "usage": plain(self.spent), **({} if plan is None else {"token": plan.token})}
 
     async def _tried(self) -> dict[str, Any]:
         asked = time.monotonic()

@@ -12,6 +12,7 @@ EventType = Literal[
     "call_finished",
     "solved",
     "aggregated",
+    "validated",
     "verified",
     "reviewed",
     "goal_changed",

@@ -69,6 +69,7 @@ class Task(Stored):
         revision: Version of the brief; 2 and more were revised by the parent.
         instructions: What the revised brief says, added to the spec of every further fix.
         lineage: Keys (`same_task`) of the objectives of the ancestors and of this task, for finding repeats.
+        gated: Whether the root was given as an anchor, which its answer must be validated against.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Task(Stored):
     revision: int = 1
     instructions: str = ""
     lineage: list[str] = Field(default_factory=list)
+    gated: bool = False
 
     def __str__(self) -> str:
         return self.spec

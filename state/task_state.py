@@ -109,6 +109,7 @@ class TaskState(Stored):
         verdict: The verdict on it.
         attempts: The attempts that have ended.
         brief_history: Earlier versions of the brief.
+        gate_attempts: How often the root gate has validated an answer in this run.
         best: The rejected answer with the fewest blockers.
         best_failures: How many blockers it has.
         halt: Why the task stopped without an accepted answer.
@@ -139,6 +140,7 @@ class TaskState(Stored):
     verdict: ValidationResult | None = None
     attempts: list[Attempt] = Field(default_factory=list)
     brief_history: list[TaskBrief] = Field(default_factory=list)
+    gate_attempts: int = 0
     best: Partial | None = None
     best_failures: int = 0
     halt: Halt | None = None

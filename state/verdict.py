@@ -184,6 +184,7 @@ class ValidationResult(Data):
         plan_hash: Hash of everything the validation depended on.
         feedback: The verifiers' words, whole, for the trace.
         checked: False when nothing was really checked.
+        gate: What the root gate said, if the attempt got that far.
     """
 
     evaluated_task_id: str
@@ -194,6 +195,7 @@ class ValidationResult(Data):
     plan_hash: str = ""
     feedback: str = ""
     checked: bool = True
+    gate: Outcome | None = None
 
     @property
     def checks(self) -> list[ValidationCheck]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from langgraph_recursive.state.brief import anchor_of, brief_of
 from langgraph_recursive.state.errors import ComponentError, InvalidInputError
+from langgraph_recursive.state.fence import fenced
 from langgraph_recursive.state.ids import ROOT_ID
 from langgraph_recursive.state.task import Task
 
@@ -28,9 +28,6 @@ __all__ = ("Prompt", "Structured", "as_task", "fenced", "together")
 _Schema = TypeVar("_Schema", bound=BaseModel)
 
 _BREAK = "\n---\n"
-_MARK = re.compile(r"<(?=[\s/\\]*quoted)", re.IGNORECASE)
-_HARMLESS = r"<\\"
-_NOT_PLAIN = re.compile(r"[^\w.-]")
 
 
 def as_task(task: Task | str) -> Task:
@@ -39,17 +36,6 @@ def as_task(task: Task | str) -> Task:
         return task
     text = str(task)
     return Task(id=ROOT_ID, spec=text, brief=brief_of(text), anchor=anchor_of(text))
-
-
-def fenced(text: str, **attributes: str) -> str:
-    """Mark a text as data. Whatever it holds, it cannot end its fence or open another one.
-
-    Args:
-        text: The data.
-        attributes: What it is and where it comes from.
-    """
-    named = "".join(f' {name}="{_NOT_PLAIN.sub("_", value)}"' for name, value in attributes.items())
-    return f"<quoted{named}>\n{_MARK.sub(_HARMLESS, text)}\n</quoted>"
 
 
 class Prompt:

@@ -94,7 +94,7 @@ class LLMVerifier(Part):
         self.name = name
         self.criteria = list(criteria)
         self.unclear = unclear
-        self.model = _at_zero(checked_model(model, "llm_verifier"))
+        self.model = at_zero(checked_model(model, "llm_verifier"))
         self.structured = Structured.of(self.model, Checks)
         self.prompt = Prompt("verifier_text" if self.structured is None else "verifier_checks")
 
@@ -132,7 +132,7 @@ class LLMVerifier(Part):
             return accept(feedback)
         coded = _CODED.match(feedback)
         code, reason = coded.groups() if coded else (None, feedback)
-        return reject(reason.strip() or "rejected without a reason", failure_code=_code(code))
+        return reject(reason.strip() or "rejected without a reason", failure_code=failure_code_of(code))
 
     def _unclear(self, fault: str, text: str) -> Verdict:
         shown = f"{fault}: {text.strip()[:_REASON_CHARS]!r}" if text.strip() else fault
@@ -155,7 +155,7 @@ def _verdict(found: Sequence[Check]) -> Verdict:
             check_id=check.check_id,
             status=check.status,
             justification=check.justification.strip() or f"{check.status} without a reason",
-            failure_code=None if check.status == "passed" else _code(check.failure_code),
+            failure_code=None if check.status == "passed" else failure_code_of(check.failure_code),
         )
         for check in found
     ]
@@ -163,7 +163,7 @@ def _verdict(found: Sequence[Check]) -> Verdict:
     return Verdict(checks=checks, feedback="; ".join(check.justification for check in failed or checks))
 
 
-def _code(given: str | None) -> str | None:
+def failure_code_of(given: str | None) -> str | None:
     """A failure code in its one form, so that spelling does not hide a repeat."""
     return re.sub(r"[\W_]+", "-", (given or "").casefold()).strip("-")[:_CODE_CHARS].strip("-") or None
 
@@ -180,7 +180,7 @@ def _earlier(task: Task, criteria: dict[str, str]) -> str:
     return f"# Earlier failures (check: code: reason)\n\n{fenced(chr(10).join(lines), kind='earlier')}"
 
 
-def _at_zero(model: Runnable[Any, Any]) -> Runnable[Any, Any]:
+def at_zero(model: Runnable[Any, Any]) -> Runnable[Any, Any]:
     """Set a model's temperature to 0, for the same verdict on the same answer.
 
     Some models refuse the setting. So it is made only where the model has one already, or is known to take it.

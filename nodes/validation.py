@@ -1,0 +1,250 @@
+"""Validation of one attempt: compile the plan, run its scopes, aggregate what the validators say."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from langgraph_recursive.state.answer import Answer
+from langgraph_recursive.state.errors import InvalidInputError
+from langgraph_recursive.state.materials import Dossier, Entry, trajectory_head, trajectory_of
+from langgraph_recursive.state.report import TaskReport
+from langgraph_recursive.state.task import PlannedChild, Task
+from langgraph_recursive.state.task_state import TaskState
+from langgraph_recursive.state.validation import (
+    AGENTIC_SCOPES,
+    FRAMEWORK,
+    Judged,
+    ValidationPlan,
+    aggregated,
+    compile_plan,
+    model_validator_id,
+)
+from langgraph_recursive.state.verdict import Scope, ValidationCheck, ValidationResult, Verdict
+
+from .components import Component, Validators
+from .context import CallFailed, Context
+from .effects import Body
+from .parts.validators import ModelValidator, model_identity, repr_of
+
+__all__ = ("Resolved", "check_children", "check_validators", "gate_is_on", "validated")
+
+_ASKED = "outcome"
+
+
+def gate_is_on(task: Task, validators: Validators | None) -> bool:
+    """Whether a root's answer must pass the gate (rules.md 22).
+
+    It must when the root was given as an anchor, when a ValidationPolicy or a validator model is given, or when the
+    root's brief selects more scopes than `task`.
+    """
+    if validators is None or task.parent_id is not None:
+        return False
+    return task.gated or validators.gate or len(task.brief.validation_scopes) > 1
+
+
+def _model_validator(task: Task, validators: Validators | None) -> Component | None:
+    """Who validates a task independently; None leaves it to the user's verifiers.
+
+    Raises:
+        InvalidInputError: The task needs a model for it, and there is none.
+    """
+    if validators is None:
+        return None
+    if task.parent_id is None:
+        wanted, found = gate_is_on(task, validators), validators.root
+    else:
+        wanted, found = validators.always or len(task.brief.validation_scopes) > 1, validators.task
+    if wanted and found is None:
+        raise InvalidInputError(
+            f"task {task.id} must be validated by a model (its brief's validation_scopes, its anchor or the validation "
+            "policy say so) and there is none: give model or validator_model",
+            field="validator_model",
+        )
+    return found if wanted else None
+
+
+def check_validators(task: Task, validators: Validators | None) -> None:
+    """Make sure, before anything of a task runs, that it can be validated as it asks.
+
+    Raises:
+        InvalidInputError: It cannot.
+    """
+    _model_validator(task, validators)
+
+
+def check_children(children: Sequence[PlannedChild], parent: Task, validators: Validators | None) -> None:
+    """Make the same sure of a whole plan, before any child of it runs.
+
+    Raises:
+        InvalidInputError: A child could not be validated as its brief asks.
+    """
+    for child in children:
+        check_validators(
+            parent.model_copy(update={"id": child.id, "brief": child.brief, "parent_id": parent.id}), validators
+        )
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The artifacts of a report, resolved before a validator is asked.
+
+    Attributes:
+        verdict: The deterministic checks: a missing artifact or another hash is `failed`, a resolver that is down
+            `unknown`, one of another root or user and a forged shape an `error`. None when there are no artifacts.
+        entries: What was resolved, for the validators; `source` is the id that a check may cite.
+        hashes: Content hashes; the plan depends on them.
+    """
+
+    verdict: Verdict | None = None
+    entries: Sequence[Entry] = ()
+    hashes: Sequence[str] = field(default=())
+
+
+async def validated(state: TaskState, context: Context, resolved: Resolved | None = None) -> ValidationResult:
+    """Validate an attempt.
+
+    Scopes run in order and validators within a scope side by side (rules.md 23). A scope that did not pass does not
+    stop those after it: one result has what failed in all of them, so that one fix can see it together. Only the root
+    gate waits: it is asked about an answer that the user's verifiers passed.
+
+    The plan's hash is in the names of the durable calls. So a restart with the same plan finds what was finished, and
+    after any change of what the plan depends on everything is validated again.
+
+    Args:
+        state: The task, with the report to validate.
+        context: The node's context.
+        resolved: The report's artifacts.
+    """
+    resolved = resolved or Resolved()
+    task, report = context.attempt, state.answered
+    validators, model = context.parts.validators, _model_validator(context.attempt, context.parts.validators)
+    policy = (validators or Validators()).policy
+    trajectory = trajectory_of(state)
+    gate = gate_is_on(task, validators)
+    plan = compile_plan(
+        task,
+        report,
+        policy=policy,
+        verifiers={verifier.name: _identity(verifier) for verifier in context.parts.verifiers},
+        model=_part(model).identity if model is not None else "",
+        tools=_tools(task, report, model, gate=gate, policy_scopes=policy.scopes),
+        artifacts=resolved.hashes,
+        trajectory_head=trajectory_head(trajectory),
+        gate=gate,
+    )
+    context.plan = plan
+    run = _Scopes(
+        plan,
+        Answer(report, task=task.brief.objective),
+        context.parts.verifiers,
+        model,
+        Dossier(policy=policy, task=task, report=report, artifacts=list(resolved.entries), trajectory=trajectory),
+        _framework(report, resolved, plan),
+    )
+    judged = {scope: await run.judged(scope, context) for scope in plan.scopes}
+    return aggregated(plan, judged, at=state.made_by)
+
+
+_Branch = tuple[str, Callable[[Context], Body[Judged]]]
+
+
+@dataclass(frozen=True)
+class _Scopes:
+    """Runs the validators of one plan."""
+
+    plan: ValidationPlan
+    answer: Answer
+    verifiers: Sequence[Component]
+    model: Component | None
+    dossier: Dossier
+    framework: list[Judged]
+
+    async def judged(self, scope: Scope, context: Context) -> list[Judged]:
+        """Run the validators of one scope."""
+        last = scope == self.plan.scopes[-1]
+        users: list[_Branch] = [
+            (verifier.name, functools.partial(self._verifier, verifier)) for verifier in self.verifiers if last
+        ]
+        framework = self.framework if last else []
+        model: list[_Branch] = []
+        if self.model is not None and self.plan.of(scope, "model"):
+            model = [(f"validator-{scope}", functools.partial(self._model, self.model, scope))]
+        if scope != "root":
+            return [*await context.side_by_side([*users, *model], Judged), *framework]
+        first = [*await context.side_by_side(users, Judged), *framework]
+        return [*first, *await context.side_by_side(model, Judged)] if _all_passed(first) else first
+
+    async def _verifier(self, verifier: Component, context: Context) -> Judged:
+        task = context.attempt
+        return self._judged(
+            verifier.name,
+            await _verdict(verifier(context, task=task, result=self.answer, attempt=task.attempt)),
+        )
+
+    async def _model(self, model: Component, scope: Scope, context: Context) -> Judged:
+        verdict = await _verdict(model(context, plan=self.plan, scope=scope, dossier=self.dossier))
+        context.emit("validated", scope=scope, outcome=verdict.outcome)
+        return self._judged(model_validator_id(scope), verdict)
+
+    def _judged(self, validator_id: str, verdict: Verdict) -> Judged:
+        return Judged(validator_id=validator_id, verdict=verdict, token=self.plan.token)
+
+
+async def _verdict(asked: Body[object]) -> Verdict:
+    try:
+        return cast(Verdict, await asked)
+    except CallFailed as failure:
+        return Verdict(error=str(failure))
+
+
+def _all_passed(judged: Sequence[Judged]) -> bool:
+    return all(entry.verdict.outcome == "passed" for entry in judged)
+
+
+def _framework(report: TaskReport, resolved: Resolved, plan: ValidationPlan) -> list[Judged]:
+    """The deterministic checks: no call, and nothing that makes an answer verified."""
+    error = resolved.verdict.error if resolved.verdict is not None else None
+    checks = list(resolved.verdict.checks) if resolved.verdict is not None else []
+    if report.outcome == "partial":
+        checks.append(_unfinished(report))
+    if not checks and error is None:
+        return []
+    return [
+        Judged(validator_id=FRAMEWORK, verdict=Verdict(checks=checks, error=error, checked=False), token=plan.token)
+    ]
+
+
+def _unfinished(report: TaskReport) -> ValidationCheck:
+    """An executor's own `partial` is a failed check: an unfinished answer never counts as success (rules.md 5)."""
+    open_points = [*report.validation.open_issues, *report.remaining_issues]
+    return ValidationCheck(
+        check_id=_ASKED,
+        status="failed",
+        justification=f"the answer is reported as partial: {'; '.join(open_points) or 'no reason given'}",
+    )
+
+
+def _part(model: Component) -> ModelValidator:
+    return cast(ModelValidator, model.target)
+
+
+def _tools(
+    task: Task, report: TaskReport, model: Component | None, *, gate: bool, policy_scopes: Sequence[Scope]
+) -> str:
+    scopes = {"root"} if gate else {*task.brief.validation_scopes, *policy_scopes}
+    return _part(model).tool_identity(report) if model is not None and scopes & AGENTIC_SCOPES else ""
+
+
+def _identity(verifier: Component) -> str:
+    """What tells one version of a verifier from another, as far as it shows."""
+    target = verifier.target
+    model = getattr(target, "model", None)
+    shown = {
+        "class": type(target).__qualname__,
+        "criteria": getattr(target, "criteria", None),
+        "command": getattr(target, "argv", None) or getattr(target, "command", None),
+    }
+    return repr_of({**shown, "model": model_identity(model) if model is not None else ""})
