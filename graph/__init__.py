@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 if __name__ != "langgraph_recursive.graph":
     raise ImportError("import this room as langgraph_recursive.graph")
 
+from langgraph_recursive.nodes.estimate import Estimate, estimate
 from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.state.budget import Budget
 
 from .builder import create_recursive_solver
 from .front import RecursiveTaskSolver, SolveResult
@@ -15,11 +17,14 @@ if TYPE_CHECKING:
     from .sqlite import open_sqlite
 
 __all__ = (
+    "Budget",
+    "Estimate",
     "RecursiveSolver",
     "RecursiveTaskSolver",
     "SolvePolicy",
     "SolveResult",
     "create_recursive_solver",
+    "estimate",
     "open_sqlite",
 )
 

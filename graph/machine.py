@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_recursive.nodes.admit import admit
@@ -35,6 +37,26 @@ NODES: dict[str, NodeBody] = {
 }
 
 
+class _Route(Runnable[dict[str, Any], str]):
+    """A routing function as LangGraph runs it: in place, where a plain function would get a thread of its own.
+
+    Args:
+        function: Takes the channels and names the next node.
+    """
+
+    def __init__(self, function: Callable[[Mapping[str, Any]], str]) -> None:
+        self.function = function
+        self.name = function.__name__
+
+    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        """Name the next node."""
+        return self.function(input)
+
+    async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        """Name the next node, without leaving the event loop."""
+        return self.function(input)
+
+
 def state_machine(
     parts: Components, policy: SolvePolicy, name: str
 ) -> StateGraph[SolverState, None, SolverInput, SolverOutput]:
@@ -43,12 +65,12 @@ def state_machine(
     for node_name, body in NODES.items():
         graph.add_node(node_name, cast(Any, Node(node_name, body, parts, policy, name)))
     graph.add_edge(START, "admit")
-    graph.add_conditional_edges("admit", after_admit, ["decompose", "solve", "aggregate", END])
-    graph.add_conditional_edges("decompose", after_decompose, ["subtasks", "solve", END])
+    graph.add_conditional_edges("admit", _Route(after_admit), ["decompose", "solve", "aggregate", END])
+    graph.add_conditional_edges("decompose", _Route(after_decompose), ["subtasks", "solve", END])
     graph.add_edge("subtasks", "review")
-    graph.add_conditional_edges("review", after_review, ["aggregate", "decompose", "review", "subtasks", END])
-    graph.add_conditional_edges("solve", after_answer, ["verify", END])
-    graph.add_conditional_edges("aggregate", after_answer, ["verify", END])
-    graph.add_conditional_edges("verify", after_verify, ["recovery", END])
-    graph.add_conditional_edges("recovery", after_recovery, ["admit", END])
+    graph.add_conditional_edges("review", _Route(after_review), ["aggregate", "decompose", "review", "subtasks", END])
+    graph.add_conditional_edges("solve", _Route(after_answer), ["verify", END])
+    graph.add_conditional_edges("aggregate", _Route(after_answer), ["verify", END])
+    graph.add_conditional_edges("verify", _Route(after_verify), ["recovery", END])
+    graph.add_conditional_edges("recovery", _Route(after_recovery), ["admit", END])
     return graph

@@ -35,6 +35,8 @@ def after_review(channels: Mapping[str, Any]) -> str:
     state = _of(channels)
     if state.halt:
         return END
+    if state.out_of_budget is not None:
+        return "aggregate"
     if state.reviewing:
         return "review"
     if state.replanning:

@@ -15,8 +15,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from langgraph_recursive.nodes.admit import last_human_text, read_task
-from langgraph_recursive.nodes.node import RUN_KEY
 from langgraph_recursive.nodes.components import Validators
+from langgraph_recursive.nodes.node import RUN_KEY
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
 from langgraph_recursive.nodes.validation import check_validators
@@ -220,7 +220,14 @@ class _Opening:
         width = self.config.get("max_concurrency")
         if width is None or width == _THREADS:  # the latter is what an outer solver's run sets
             width = policy.max_concurrency
-        run = Run(self.solver, width=width, durable=self.saver is not None, history=spent.usage, traces=spent.traces)
+        run = Run(
+            self.solver,
+            width=width,
+            budget=policy.budget,
+            durable=self.saver is not None,
+            history=spent.usage,
+            traces=spent.traces,
+        )
         config: RunnableConfig = {
             "configurable": {RUN_KEY: run},
             "recursion_limit": max(self.config["recursion_limit"], policy.recursion_limit),

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import interrupt
 from pydantic import ValidationError
 
 from langgraph_recursive.state.brief import (
@@ -29,6 +30,8 @@ from langgraph_recursive.state.verdict import Verdict
 from .components import Component
 from .context import CallFailed, Context
 from .decompose import may_split
+from .estimate import estimate
+from .meter import calls_no_model
 from .node import Update
 from .outcome import halted
 from .policy import SolvePolicy
@@ -61,12 +64,14 @@ async def admit(state: TaskState, context: Context) -> Update:
     else:
         state = TaskState(current=task, earlier=_earlier(state, context))
         context.at(task, elapsed=0.0)
-        context.count(Usage(tasks=1))
         if context.given.get("parent_messages"):
             context.said.append(RemoveMessage(id=REMOVE_ALL_MESSAGES))  # a new run is a new conversation
     state = state.model_copy(update={"current": context.attempt})
     context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
     try:
+        if task.attempt == 1:
+            context.take_task()
+        await _approval(context)
         refusal = await _refusal(context)
     except TaskStopped as stop:  # caught here, since the wrapper knows only the state that admit was given
         refusal = stop.halt, stop.detail
@@ -102,6 +107,27 @@ def _earlier(state: TaskState, context: Context) -> Usage:
     if state.current is not None and not state.ended:
         return state.earlier + context.run.ledger.spent(state.current.run)
     return Usage.model_validate(total) if total is not None else state.earlier
+
+
+async def _approval(context: Context) -> None:
+    """Ask a person before a run whose worst case is over `policy.approve_over` calls.
+
+    Raises:
+        TaskStopped: The person does not approve.
+    """
+    task, policy = context.attempt, context.policy
+    if task.parent_id is not None or task.attempt > 1 or policy.approve_over is None:
+        return
+    worst = estimate(policy, verifiers=len(context.parts.verifiers))
+    if worst.calls <= policy.approve_over:
+        return
+    if not await context.call("approval", _ask_approval, worst.calls, worst.tasks):
+        raise TaskStopped("cancelled", f"the worst case of {worst.calls} calls was not approved")
+
+
+@calls_no_model
+def _ask_approval(calls: int, tasks: int) -> bool:
+    return bool(interrupt({"type": "approval", "worst_case_calls": calls, "worst_case_tasks": tasks}))
 
 
 async def _refusal(context: Context) -> tuple[HaltType, str] | None:

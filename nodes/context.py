@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import LLMResult
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
-from langchain_core.tracers.context import register_configure_hook
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import RetryPolicy
 from pydantic import BaseModel
@@ -38,6 +36,7 @@ from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation import ValidationPlan
 
 from .effects import Body, Invoke, Start, gather
+from .meter import Meter, metering
 from .policy import SolvePolicy
 from .run import Run, TakeSlot, TaskStopped
 
@@ -89,6 +88,8 @@ class Context:
         task: The attempt at work; None only in `admit`, before there is one.
         deadline: `time.monotonic()` value at which the task's time is up.
         until: The same for the component call under way.
+        draws: Whether this node draws on the calls that are kept back for its task's answer and verdict.
+        closing: Whether the budget has run out and only what is there is put together; time is no limit to that.
         plan: The validation plan under way: durable calls are named after it, and their records bound to it.
         spent: What this execution has spent; the node's wrapper stores it.
         log: Traces of this execution, likewise.
@@ -102,6 +103,8 @@ class Context:
     task: Task | None = None
     deadline: float | None = None
     until: float | None = None
+    draws: bool = False
+    closing: bool = False
     plan: ValidationPlan | None = None
     spent: Usage = field(default_factory=Usage)
     log: list[SolveTrace] = field(default_factory=list)
@@ -115,6 +118,8 @@ class Context:
             elapsed: Seconds the task has already taken.
         """
         self.task = self.run.anchored(task)
+        if task.parent_id is None and self.policy.budget.max_seconds is not None:
+            self.run.end_after(self.policy.budget.max_seconds - elapsed)
         limit = self.policy.max_task_seconds
         self.deadline = self.run.limit(task, None if limit is None else max(0.0, limit - elapsed))
 
@@ -155,6 +160,32 @@ class Context:
             self.spent += Usage(fixes=1)
         return taken
 
+    def hold_calls(self, task_id: str, *, tasks: int = 0) -> str | None:
+        """Keep back what a task needs for one answer and its verdict, or say which limit stands against it.
+
+        Args:
+            task_id: The task, this one or a child that is to start.
+            tasks: 1 if it is still to be counted as a task.
+        """
+        wanted = Usage(llm_calls=1 + self._verdict_calls, tasks=tasks)
+        return self.run.ledger.hold(self.attempt.run, task_id, wanted)
+
+    @property
+    def _verdict_calls(self) -> int:
+        return sum(verifier.may_call_model for verifier in self.parts.verifiers)
+
+    def take_task(self) -> None:
+        """Count a task that starts.
+
+        Raises:
+            TaskStopped: The budget allows no further task.
+        """
+        started = Usage(tasks=1)
+        if reason := self.run.ledger.reserve(self.attempt.run, started):
+            raise TaskStopped("budget_exhausted", reason)
+        self.run.ledger.settle(self.attempt.run, started, started)
+        self.spent += started
+
     def check(self) -> None:
         """Raise when the task must end.
 
@@ -163,13 +194,16 @@ class Context:
         """
         if self.task is not None and self.run.stopped(self.task.id):
             raise TaskStopped("cancelled", "the task was stopped")
+        if not self.closing and self.run.out_of_time():
+            raise TaskStopped("budget_exhausted", f"max_seconds = {self.policy.budget.max_seconds:g}: the time is up")
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise TaskStopped("timed_out", "the task's time (max_task_seconds) is up")
 
     @property
     def remaining(self) -> float | None:
         """Seconds until the earlier of the call's deadline and the task's; None when there is neither."""
-        limits = [limit for limit in (self.until, self.deadline) if limit is not None]
+        end = None if self.closing else self.run.end
+        limits = [limit for limit in (self.until, self.deadline, end) if limit is not None]
         return max(0.001, min(limits) - time.monotonic()) if limits else None
 
     def fork(self) -> Context:
@@ -338,11 +372,12 @@ class _Call:
         started = time.monotonic()
         if self.context.until is not None:
             self.context.until += started - asked  # the time-out is on the call, not on waiting for its turn
-        counter = _Counter()
-        token = _counter.set(counter)
+        meter = self._meter()
+        token = metering.set(meter)
         try:
+            meter.open()
             value = self.convert(await Invoke(self.function, *self.args, timeout=self.context.remaining))
-        except (GraphBubbleUp, ComponentError, InvalidPolicyError, MixedResultError):
+        except (GraphBubbleUp, TaskStopped, ComponentError, InvalidPolicyError, MixedResultError):
             raise
         except Exception as error:  # a work failure: it becomes a report, a verdict or a halt
             if isinstance(error, CallTimeoutError):
@@ -352,15 +387,21 @@ class _Call:
             return {"error": _described(error)}
         finally:
             give()
-            _counter.reset(token)
-            self._count(counter.usage + Usage(calls=1), time.monotonic() - started)
+            metering.reset(token)
+            self._count(meter.close(), time.monotonic() - started)
         self.context.check()
         return {"value": value}
+
+    def _meter(self) -> Meter:
+        context = self.context
+        run = context.task.run if context.task is not None else 1
+        calls_model = not isinstance(self.function, BaseTool) and not getattr(self.function, "calls_no_model", False)
+        owner = context.task.root_ref if context.task is not None and context.draws else None
+        return Meter(context.run.ledger, run, context.policy.pricing, calls_model=calls_model, drawn_by=owner)
 
     def _count(self, usage: Usage, seconds: float) -> None:
         self.spent += usage
         if self.context.task is not None:
-            self.context.run.ledger.add(self.context.task.run, usage)
             self.context.emit("call_finished", usage=usage, seconds=seconds, call=self.name)
 
     def _again(self, error: Exception) -> bool:
@@ -386,30 +427,3 @@ def _described(error: Exception) -> list[str]:
         ]
     kind = "timed_out" if isinstance(error, CallTimeoutError) else "failed"
     return [kind, type(error).__name__, message]
-
-
-class _Counter(BaseCallbackHandler):
-    """Counts the model calls made inside one component call, through LangChain's callbacks."""
-
-    def __init__(self) -> None:
-        self.usage = Usage()
-
-    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        self.usage += Usage(model_calls=1)
-
-    def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
-        self.usage += Usage(model_calls=1)
-
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        for generations in response.generations:
-            for generation in generations:
-                message = getattr(generation, "message", None)
-                if isinstance(message, AIMessage) and message.usage_metadata:
-                    self.usage += Usage(
-                        input_tokens=message.usage_metadata["input_tokens"],
-                        output_tokens=message.usage_metadata["output_tokens"],
-                    )
-
-
-_counter: contextvars.ContextVar[_Counter | None] = contextvars.ContextVar("langgraph_recursive_counter", default=None)
-register_configure_hook(_counter, inheritable=True)

@@ -105,8 +105,8 @@ class _Execution:
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
             self.state = self.state.model_copy(update={"current": self.context.attempt})
-        # What a composite task keeps back is for its own aggregate and verdict.
-        self.context.closing = node.name in ("aggregate", "verify") and bool(self.state.plan)
+        self.context.draws = node.name in ("solve", "aggregate", "verify")
+        self.context.closing = self.context.draws and self.state.out_of_budget is not None
         if not self._of_child():
             self.run.listen(get_stream_writer())
 
@@ -134,7 +134,7 @@ class _Execution:
             }
         )
         if after.ended:
-            self.run.ledger.release(after.attempt.run, after.attempt.id)
+            self.run.ledger.release(after.attempt.run, after.attempt.root_ref)
         if after.attempt.parent_id is None:
             if after.ended:
                 channels |= outputs(after, self.context, self.solver_name)

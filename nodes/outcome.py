@@ -20,8 +20,23 @@ __all__ = ("accepted", "deterministic_verdict", "finished_parts", "halted", "no_
 
 
 def accepted(state: TaskState, context: Context, verdict: ValidationResult) -> dict[str, Any]:
-    """End with an accepted answer."""
+    """End with an accepted answer; where the budget ran out on the way, it is only a part."""
     report = state.answered
+    if state.out_of_budget is not None:
+        part = Partial(
+            task_id=state.attempt.id,
+            task=state.attempt.brief.objective,
+            text=report.text,
+            verified=verdict.verified,
+        )
+        return halted(
+            state.model_copy(update={"best": part}),
+            context,
+            "budget_exhausted",
+            state.out_of_budget,
+            report=report.model_copy(update={"outcome": "partial"}),
+            verdict=verdict,
+        )
     if report.missing:
         report = report.model_copy(update={"outcome": "partial"})
     attempt = _attempt(state, context.attempt, verdict)

@@ -8,8 +8,10 @@ from langgraph.types import RetryPolicy
 from pydantic import ConfigDict, Field, ValidationError
 
 from langgraph_recursive.state._model import Given
+from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.errors import InvalidPolicyError, invalid_fields
 
+from .prices import Price, listed_price
 from .retry import is_transient
 
 __all__ = ("ChildFailure", "SolvePolicy")
@@ -77,6 +79,15 @@ class SolvePolicy(Given):
     max_evidence_chars: int = Field(20_000, ge=0)
     """Characters of failure detail that a recovery spec carries; the oldest is dropped first."""
 
+    budget: Budget = Field(default_factory=Budget)
+    """What the whole run may spend: model calls, tokens, cost, time, tasks."""
+
+    price: Price | None = None
+    """`(model name, usage_metadata) -> cost`. None uses the list of `genai-prices` where `max_cost` is set."""
+
+    approve_over: int | None = Field(None, ge=0)
+    """Ask a person (LangGraph `interrupt`) before a run whose worst case (`estimate`) is over this many calls."""
+
     retry: RetryPolicy | None = Field(default_factory=lambda: RetryPolicy(retry_on=is_transient))
     """How often a component call that raises is tried again. By default 3 tries, for transient provider errors (429,
     time-outs, lost connections, 5xx) only. None tries once."""
@@ -86,6 +97,11 @@ class SolvePolicy(Given):
             super().__init__(**fields)
         except ValidationError as error:
             raise InvalidPolicyError(_explain(error), field=str(error.errors()[0]["loc"][0])) from error
+
+    @property
+    def pricing(self) -> Price | None:
+        """What prices model calls, if cost is limited or a price function is given."""
+        return self.price or (listed_price if self.budget.max_cost is not None else None)
 
     @property
     def recursion_limit(self) -> int:

@@ -80,6 +80,8 @@ def _best(state: TaskState, failures: list[Failure]) -> Update:
 def _reason_to_halt(state: TaskState, context: Context) -> tuple[HaltType, str] | None:
     """Why there is no further attempt, or None. A fix is counted when there is one."""
     task, policy = state.attempt, context.policy
+    if state.out_of_budget is not None:
+        return "budget_exhausted", state.out_of_budget
     if state.verdict is not None and state.verdict.gate is not None:
         return _gate_missed(state, context)
     seen = repeats([attempt.failures for attempt in state.attempts], policy.stall_window)

@@ -35,8 +35,8 @@ async def review(state: TaskState, context: Context) -> Update:
     """Judge the children, each report by itself, held to the decision matrix of the protocol.
 
     What follows from the decisions comes when the batch is done: approved actions run, children are planned anew,
-    what was accepted is aggregated (also without the others, under `best_effort`), or the task ends. When the budget has
-    run out nothing is left to decide: what was accepted is aggregated from what the task kept back.
+    what was accepted is aggregated (also without the others, under `best_effort`), or the task ends. When the budget
+    has run out nothing is left to decide: what was accepted is aggregated from what the task kept back.
     """
     context.check()  # children that ended because this task must end are not judged
     if state.out_of_budget is not None:

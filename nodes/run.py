@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from langgraph_recursive.state.brief import ROOTS_ANCHOR, RootTaskAnchor
+from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.event import Event, EventType
 from langgraph_recursive.state.ids import is_under
 from langgraph_recursive.state.task import HaltType, Task
@@ -24,8 +25,9 @@ from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
 from .effects import Effect
+from .ledger import Ledger
 
-__all__ = ("Ledger", "Run", "Slots", "TaskStopped")
+__all__ = ("Run", "Slots", "TaskStopped")
 
 _POLL_SECONDS = 0.2
 
@@ -99,46 +101,12 @@ class TakeSlot(Effect[Callable[[], None]]):
         return self.slots.agive
 
 
-class Ledger:
-    """What each run on this thread has spent. Thread safe.
-
-    Args:
-        history: What earlier processes spent, by run number, as read from the checkpoints.
-    """
-
-    def __init__(self, history: dict[int, Usage] | None = None) -> None:
-        self._lock = threading.Lock()
-        self._spent: dict[int, Usage] = defaultdict(Usage, history or {})
-
-    def add(self, run: int, usage: Usage) -> None:
-        """Count what was spent."""
-        with self._lock:
-            self._spent[run] += usage
-
-    def spent(self, run: int) -> Usage:
-        """What one run has spent so far."""
-        with self._lock:
-            return self._spent[run]
-
-    def total(self) -> Usage:
-        """What all runs on this thread have spent."""
-        with self._lock:
-            return sum(self._spent.values(), Usage())
-
-    def take_fix(self, run: int, limit: int) -> bool:
-        """Count a fix if the limit allows one more, in one step, so that parallel tasks cannot overspend."""
-        with self._lock:
-            if self._spent[run].fixes >= limit:
-                return False
-            self._spent[run] += Usage(fixes=1)
-            return True
-
-
 class Run:
     """One run of a solver.
 
     Args:
         graph: The solver's compiled graph, which runs every task.
+        budget: What the run may spend.
         width: Component calls at once.
         durable: Whether there is a saver, so that results of calls are kept.
         history: Usage by run number, from the checkpoints.
@@ -149,6 +117,7 @@ class Run:
         self,
         graph: Any,
         *,
+        budget: Budget,
         width: int,
         durable: bool,
         history: dict[int, Usage] | None = None,
@@ -157,9 +126,10 @@ class Run:
         self.graph = graph
         self.durable = durable
         self.slots = Slots(width)
-        self.ledger = Ledger(history)
+        self.ledger = Ledger(budget, history)
         self._traces: dict[int, list[SolveTrace]] = defaultdict(list, traces or {})
         self._stopped: set[str] = set()
+        self.end: float | None = None
         self._deadlines: dict[str, float] = {}
         self._calls: dict[asyncio.Task[Any], str] = {}
         self.id = str(uuid.uuid4())
@@ -229,6 +199,15 @@ class Run:
     def stopped(self, task_id: str) -> bool:
         """Whether a task, or one above it, was stopped."""
         return any(is_under(task_id, stopped) for stopped in self._stopped)
+
+    def end_after(self, seconds: float | None) -> None:
+        """Set when the run's own time is up, once."""
+        if seconds is not None and self.end is None:
+            self.end = time.monotonic() + max(0.0, seconds)
+
+    def out_of_time(self) -> bool:
+        """Whether the run's own time (Budget.max_seconds) is up."""
+        return self.end is not None and time.monotonic() >= self.end
 
     def limit(self, task: Task, seconds: float | None) -> float | None:
         """Set a task's deadline, never later than its parent's, and return it as a `time.monotonic()` value.

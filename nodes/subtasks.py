@@ -34,12 +34,21 @@ async def subtasks(state: TaskState, context: Context) -> Update:
     inside: LangGraph tells the calls of a node apart by name and order, so that order must be the same on a resume.
     """
     state = _with_new_children(state)
+    context.hold_calls(state.attempt.root_ref)
     todo = [child for child in execution_order(state.plan) if child.id not in state.children]
     if context.policy.sequential_children:
         records = await _one_by_one(todo, state, context)
     else:
         records = await _at_once(todo, state, context)
-    return {"state": _with_results(state, [record["child"] for record in map(_read, records) if record["child"]])}
+    results = [record["child"] for record in map(_read, records) if record["child"]]
+    lacking = [record["lacks"] for record in records if record.get("lacks")] + _spent_out(results)
+    done = _with_results(state, results)
+    return {"state": done.model_copy(update={"out_of_budget": lacking[0]}) if lacking else done}
+
+
+def _spent_out(results: Sequence[ChildResult]) -> list[str]:
+    """Why children halted for want of budget."""
+    return [result.halt.detail for result in results if result.halt and result.halt.type == "budget_exhausted"]
 
 
 def _with_new_children(state: TaskState) -> TaskState:
@@ -106,15 +115,20 @@ async def _child(
     ready = all(wanted in found and found[wanted].passed for wanted in child.depends_on)
     if not ready or context.run.stopped(child.id):
         return {"child": None}
+    if lacks := context.hold_calls(child.id, tasks=1):
+        return {"child": None, "lacks": lacks}
     task, seed = _next_task(child, [found[wanted] for wanted in child.depends_on], state, context)
     result = _result(child, await RunTask(context.run.graph, task, seed), keep=context.parts.reviewer is not None)
     return {"child": plain(result)}
 
 
 def _fail_fast(state: TaskState, context: Context, record: _Record) -> None:
-    """Stop the siblings of a child without an accepted answer, if that is wanted."""
+    """Stop the siblings of a child without an accepted answer, if that is wanted.
+
+    For want of budget nobody is stopped: what can still be finished is kept.
+    """
     result = _read(record)["child"]
-    if result is None or result.passed or context.parts.on_child_failure != "fail_fast":
+    if result is None or result.passed or _spent_out([result]) or context.parts.on_child_failure != "fail_fast":
         return
     for sibling in state.plan:
         if sibling.id != result.id:

@@ -5,6 +5,7 @@ if __name__ != "langgraph_recursive.state":
 
 from .answer import Answer
 from .brief import ContextRef, RootTaskAnchor, SubTask, TaskBrief
+from .budget import Budget
 from .errors import (
     CallTimeoutError,
     ChangedAnchorError,
@@ -46,6 +47,7 @@ __all__ = (
     "Answer",
     "ArtifactRef",
     "Attempt",
+    "Budget",
     "CallTimeoutError",
     "ChangedAnchorError",
     "ChangedBriefError",

@@ -96,6 +96,7 @@ class TaskState(Stored):
         sequence: The last number given to a report, review or action; it only goes up.
         next_actions: What reviews approved and has not run yet.
         pending_replans: Children for which REPLAN_CURRENT was decided, held until the batch is reviewed.
+        out_of_budget: The limit that keeps children from running; what is there is still aggregated.
         reviewing: Whether another report can be decided on.
         failed_by: The child on which FAIL was decided.
         report_history: Reports of children that were revised since.
@@ -127,6 +128,7 @@ class TaskState(Stored):
     sequence: int = 0
     next_actions: list[NextAction] = Field(default_factory=list)
     pending_replans: list[str] = Field(default_factory=list)
+    out_of_budget: str | None = None
     reviewing: bool = False
     failed_by: str | None = None
     report_history: list[TaskReport] = Field(default_factory=list)

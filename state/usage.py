@@ -13,16 +13,21 @@ class Usage(Data):
     Attributes:
         calls: Component calls: solver, decomposer, verifier and so on, a model's or a function's.
         model_calls: Calls of a chat model or LLM, as LangChain's callbacks reported them.
+        llm_calls: What counts against `Budget.max_llm_calls`: model calls, and one for each call of a part in which
+            LangChain saw none.
         input_tokens: Tokens read, as far as the provider reports them.
         output_tokens: Tokens written, likewise.
+        cost: Cost, as far as there are prices.
         tasks: Tasks started.
         fixes: Fix attempts made.
     """
 
     calls: int = 0
     model_calls: int = 0
+    llm_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: float = 0.0
     tasks: int = 0
     fixes: int = 0
 
@@ -32,11 +37,8 @@ class Usage(Data):
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            calls=self.calls + other.calls,
-            model_calls=self.model_calls + other.model_calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            tasks=self.tasks + other.tasks,
-            fixes=self.fixes + other.fixes,
-        )
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+    def less(self, other: Usage) -> Usage:
+        """Take what was only reserved back out; never below zero."""
+        return Usage(**{name: max(0, getattr(self, name) - getattr(other, name)) for name in Usage.model_fields})

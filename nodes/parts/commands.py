@@ -137,6 +137,8 @@ class CommandValidator:
         validator_id: Its name in verdicts.
     """
 
+    calls_no_model = True
+
     def __init__(
         self,
         argv: tuple[str, ...],

@@ -165,6 +165,8 @@ def tool_node(tools: Tools) -> ToolNode:
 class ToolCalls(Runnable[dict[str, Any], ToolMessage]):
     """Makes one tool call with LangGraph's `ToolNode`, which injects arguments and turns errors into messages."""
 
+    calls_no_model = True
+
     def __init__(self, node: ToolNode) -> None:
         self.node = node
         self.tools = list(node.tools_by_name.values())
