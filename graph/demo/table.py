@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -97,16 +97,25 @@ def table_rows(result: Mapping[str, Any]) -> list[Row]:
     return [rows[number] for number in sorted(rows)]
 
 
-def _guesses(result: Mapping[str, Any]) -> Iterable[tuple[int, Order | None]]:
-    """What was read and not accepted. A successful run keeps it in the traces only, where long answers are cut."""
+def _guesses(result: Mapping[str, Any]) -> Iterator[tuple[int, Order | None]]:
+    """What was read, the least refused answer of each message last.
+
+    A successful run keeps what was not accepted in its traces only, where answers are cut to 80 characters.
+    """
+    solved: dict[str, Order | None] = {}
+    refusals: dict[str, int] = {}
     for trace in result.get("traces") or ():
-        number = _message_number(trace.task_id)
-        if trace.type == "SOLVED" and number is not None:
-            yield number, parse_order(trace.detail)
-    for part in result.get("partial") or ():
-        number = _message_number(part.task_id)
+        if trace.type == "SOLVED":
+            solved[trace.task_id] = parse_order(trace.detail)
+        elif trace.type == "VERIFIED":
+            refusals[trace.task_id] = trace.detail.count(";")
+    tried = list(solved)[::-1]  # among equals the first attempt, on which no evidence had narrowed the choice
+    tried.sort(key=lambda task_id: -refusals.get(task_id, 0))
+    kept = [(part.task_id, parse_order(part.text)) for part in result.get("partial") or ()]
+    for task_id, order in [*((task_id, solved[task_id]) for task_id in tried), *kept]:
+        number = _message_number(task_id)
         if number is not None:
-            yield number, parse_order(part.text)
+            yield number, order
 
 
 def render_table(result: Mapping[str, Any]) -> str:

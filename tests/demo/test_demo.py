@@ -94,6 +94,13 @@ def test_a_model_that_repeats_itself_is_stopped(scripted: Scripted) -> None:
     assert [(row.number, row.verified) for row in table_rows(result)] == [(1, False), (2, False)]
 
 
+def test_the_least_refused_answer_is_shown(scripted: Scripted) -> None:
+    answers = iter([answer(9, "lamps", "Ann"), answer(9, "lamps", "Ann Lee"), answer(8, "please", "lamps")])
+    result = solved(scripted(lambda *_: next(answers, answer(7, "Ann", "lamps"))), ["Some lamps for Ann Lee"])
+    [row] = table_rows(result)
+    assert (row.order, row.verified) == (Order(9, "lamps", "Ann Lee"), False)
+
+
 @pytest.mark.parametrize("strange", [None, [], "yes", 7, {"quantity": 1}, answer("x", None, [])])
 def test_answers_of_any_shape_leave_the_message_open(scripted: Scripted, strange: Any) -> None:
     result = solved(scripted(lambda *_: strange), ["3 lamps. Ann Lee"])
