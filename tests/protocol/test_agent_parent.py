@@ -62,7 +62,7 @@ class Play:
         self.model = ScriptedChatModel(answers=[self._message(entry) for entry in script], tools=True)
         parent = agent_parent(self.model, options.pop("tools", ()))
         roles = {**parent.roles(), **options.pop("roles", {})}
-        self.graph = create_recursive_solver(
+        self.graph: Any = create_recursive_solver(
             **roles, checkpointer=InMemorySaver(), policy=SolvePolicy(**{"sequential_children": True, **options})
         )
 

@@ -90,7 +90,7 @@ def cells() -> dict[tuple[str, ...], bool]:
 
 def computed() -> dict[tuple[str, ...], bool]:
     """What the code allows, for every combination."""
-    found = {}
+    found: dict[tuple[str, ...], bool] = {}
     verdicts: Any = ("passed", "failed", "unknown", "error")
     reports: Any = ("satisfied", "partial", "failed", "protocol_error")
     for verdict, report, last, actions in itertools.product(verdicts, reports, ("last", "more"), ("done", "open")):

@@ -17,7 +17,7 @@ Run = Callable[..., dict[str, Any]]
 
 
 def test_it_is_the_next_fix_of_the_chain_and_its_children_hang_below_it(run: Run) -> None:
-    plans = {"job": ["x", "mid"], "mid": [["a"], ["b"]]}
+    plans: dict[str, Any] = {"job": ["x", "mid"], "mid": [["a"], ["b"]]}
     tree = Tree(plans, {"t.2.1": "REPLAN_CURRENT", "t.2": "REVISE_CHILD"}, bad=["t.2.1", "t.2.2"])
     run(tree.graph, "job", CONFIG)
     assert "t.2" in tree.reviewed

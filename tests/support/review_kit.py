@@ -9,7 +9,6 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_recursive.graph.builder import create_recursive_solver
-from langgraph_recursive.graph.solver import RecursiveSolver
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.brief import TaskBrief
 from langgraph_recursive.state.decisions import ReviewContext
@@ -62,7 +61,7 @@ class Tree:
 
     def __init__(
         self,
-        plans: Mapping[str, Sequence[Any]],
+        plans: Mapping[str, Any],
         reviews: Mapping[str, Any] | None = None,
         *,
         bad: Sequence[str] = (),
@@ -85,7 +84,7 @@ class Tree:
             "reviewer": self.review,
             "checkpointer": InMemorySaver(),
         }
-        self.graph: RecursiveSolver = create_recursive_solver(**{**parts, **options}, policy=SolvePolicy(**policy))
+        self.graph: Any = create_recursive_solver(**{**parts, **options}, policy=SolvePolicy(**policy))
 
     def decompose(self, task: Task) -> list[Any]:
         return list(next(self.plans.get(task.brief.objective, iter(())), []))
