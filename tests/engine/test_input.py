@@ -18,6 +18,8 @@ from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
 from langgraph_recursive.state.errors import RecursiveSolverError
+from scripted import ScriptedChatModel
+from validation_kit import deciding
 
 Run = Callable[..., dict[str, Any]]
 
@@ -51,7 +53,8 @@ FORMS: dict[str, Any] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_task_may_be_given_as(run: Run, form: str) -> None:
     solver = Solver()
-    assert run(create_recursive_solver(solver=solver), FORMS[form])["success"]
+    gate = ScriptedChatModel(answers=deciding())  # an anchor's answer has to pass it
+    assert run(create_recursive_solver(solver=solver, root_validator_model=gate), FORMS[form])["success"]
     task = solver.tasks[0]
     assert str(task).startswith("write it")
     assert task.anchor.objective == "write it"
@@ -187,7 +190,8 @@ def test_with_retry_runs_again_what_raised(run: Run) -> None:
 
 
 def test_batch_takes_every_form(way: str) -> None:
-    graph = create_recursive_solver(solver=lambda task: "done")
+    gate = ScriptedChatModel(answers=deciding())
+    graph = create_recursive_solver(solver=lambda task: "done", root_validator_model=gate)
     given = list(FORMS.values())
     results = graph.batch(given) if way == "sync" else asyncio.run(graph.abatch(given))
     assert [result["output"] for result in results] == ["done"] * len(given)
