@@ -68,6 +68,26 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         solver.__dict__.update(self.__dict__, **(update or {}))
         return solver
 
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run to the end, as `CompiledStateGraph.invoke` does.
+
+        Args:
+            input: A task in any form, None to resume, or a Command.
+            config: LangGraph config; with a checkpointer it names the thread.
+            kwargs: As for `CompiledStateGraph.invoke`.
+
+        Returns:
+            The outputs (SolverOutput), with `__interrupt__` where a person is asked something.
+
+        Raises:
+            RecursiveSolverError: The input or the thread is not fit to run.
+        """
+        return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run to the end on the event loop; see `invoke`."""
+        return await super().ainvoke(input, config, **kwargs)
+
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run and stream, as `CompiledStateGraph.stream` does.
 

@@ -167,7 +167,7 @@ def test_a_run_over_the_approved_number_asks_first(approved: bool) -> None:
 
     policy = SolvePolicy(approve_over=10)
     graph = create_recursive_solver(solver=solver, policy=policy, checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "1"}}
+    config: Any = {"configurable": {"thread_id": "1"}}
     [question] = graph.invoke("job", config)["__interrupt__"]
     assert question.value["worst_case_calls"] > 10
     assert not called

@@ -8,13 +8,15 @@ import re
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import BaseMessage
+
 from scripted import ScriptedChatModel
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
 
 
-def answer(messages: list) -> str:
+def answer(messages: list[BaseMessage]) -> str:
     """A model for the program that names a real one: it never splits, and accepts what it is asked to judge."""
     text = "\n".join(str(message.content) for message in messages)
     if "ACCEPT" in text:
@@ -28,14 +30,12 @@ def promised(code: str) -> list[str]:
 
 
 @pytest.mark.parametrize("code", BLOCKS, ids=[f"program-{number}" for number in range(1, len(BLOCKS) + 1)])
-def test_program_runs_and_prints_what_it_promises(
-    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_program_runs_and_prints_what_it_promises(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name: ScriptedChatModel(answers=answer))
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, str(README), "exec"), {"__name__": "readme"})  # noqa: S102 - our own README
+        exec(compile(code, str(README), "exec"), {"__name__": "readme"})
     for line in promised(code):
         assert line in printed.getvalue()
 
@@ -49,5 +49,5 @@ def test_first_program_prints_an_accepted_and_verified_answer(monkeypatch: pytes
     monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name: ScriptedChatModel(answers=answer))
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(BLOCKS[0], {"__name__": "readme"})  # noqa: S102 - our own README
+        exec(BLOCKS[0], {"__name__": "readme"})
     assert printed.getvalue() == "Gas 900 EUR, wood 700 EUR, heat pump 500 EUR True 1\n"

@@ -1,8 +1,61 @@
 """The public API's types, checked by mypy and never run."""
 
-from types import ModuleType
-from typing import assert_type
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, assert_type
 
-from langgraph_recursive import graph, nodes, state
+from langgraph_recursive.graph import (
+    Budget,
+    Estimate,
+    RecursiveSolver,
+    RecursiveTaskSolver,
+    SolvePolicy,
+    SolveResult,
+    create_recursive_solver,
+    estimate,
+)
+from langgraph_recursive.nodes import accept, reject
+from langgraph_recursive.state import (
+    Answer,
+    Attempt,
+    Halt,
+    Partial,
+    SolveTrace,
+    SubTask,
+    Task,
+    TaskBrief,
+    Usage,
+    Verdict,
+)
 
-assert_type([graph, nodes, state], list[ModuleType])
+
+def split(task: Task, depth: int) -> list[str | SubTask]:
+    return [str(task), SubTask("last", depends_on=[0])]
+
+
+def check(task: Task, result: Answer, attempt: int) -> Verdict:
+    return accept("fine") if result.report.answered else reject(f"attempt {attempt} of {task.id}: {result}")
+
+
+solver = create_recursive_solver(
+    solver=lambda task: "answer", decomposer=split, verifiers=[check], policy=SolvePolicy(budget=Budget(max_tasks=9))
+)
+assert_type(solver, RecursiveSolver)
+assert_type(solver.stream("task"), Iterator[Any])
+assert_type(solver.astream("task"), AsyncIterator[Any])
+solver.invoke("task", {"configurable": {"thread_id": "1"}})
+solver.invoke({"task": "task"})
+assert_type(estimate(solver.policy), Estimate)
+
+front = RecursiveTaskSolver(solver=lambda task: "answer", decomposer=split)
+result = front.solve("task")
+assert_type(result, SolveResult)
+assert_type(result.output, str | None)
+assert_type(result.partial, list[Partial])
+assert_type(result.traces, list[SolveTrace])
+assert_type(result.halt, Halt | None)
+assert_type(result.usage, Usage)
+assert_type(result.attempts, list[Attempt])
+
+
+async def use(brief: TaskBrief) -> None:
+    assert_type(await front.asolve(brief), SolveResult)
