@@ -13,6 +13,7 @@ from langgraph_recursive.state.errors import invalid_fields
 from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPlan
 from langgraph_recursive.state.verdict import CheckStatus, Scope, ValidationCheck, Verdict
 
+from ..conversions import well_formed
 from .verifiers import failure_code_of
 
 __all__ = ("ScopeAnswer", "read_answer")
@@ -119,7 +120,7 @@ def _check(found: CheckAnswer, spec: ValidationCheckSpec) -> ValidationCheck:
         check_id=found.check_id,
         status=found.status,
         required=spec.required,
-        justification=found.justification.strip() or f"{found.status} without a reason: {spec.criterion}",
+        justification=well_formed(found.justification).strip() or f"{found.status} without a reason: {spec.criterion}",
         failure_code=None if found.status == "passed" else failure_code_of(found.failure_code),
         evidence_refs=found.evidence_refs,
     )
@@ -128,4 +129,4 @@ def _check(found: CheckAnswer, spec: ValidationCheckSpec) -> ValidationCheck:
 def _illegal(fault: str, answer: Any) -> Verdict:
     shown = (answer if isinstance(answer, str) else str(answer)).strip()[:_SHOWN]
     seen = f": {shown!r}" if shown else ""
-    return Verdict(error=f"the validator's answer breaks its plan: {fault[:_FAULT]}{seen}")
+    return Verdict(error=well_formed(f"the validator's answer breaks its plan: {fault[:_FAULT]}{seen}"))
