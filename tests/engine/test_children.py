@@ -68,7 +68,7 @@ def test_a_child_starts_when_its_dependencys_verdict_passed_and_sees_its_output(
     assert "first 2" not in str(second.brief)
 
 
-def test_others_do_not_wait(way: str) -> None:
+def test_others_do_not_wait(run: Run) -> None:
     free_ran = threading.Event()
 
     def solver(task: Task) -> str:
@@ -83,7 +83,7 @@ def test_others_do_not_wait(way: str) -> None:
         decomposer=split({"w": ["slow", "free", SubTask("after free", depends_on=[1]), SubTask("end", [0])]}),
         aggregator=lambda task, results: str(len(results)),
     )
-    result = graph.invoke("w") if way == "sync" else asyncio.run(graph.ainvoke("w"))
+    result = run(graph, "w")
     assert result["output"] == "4"
 
 
@@ -110,7 +110,7 @@ def test_fail_fast_is_the_default_without_a_planning_model(run: Run) -> None:
     assert solver.ids == ["t.1"]
 
 
-def test_fail_fast_stops_the_siblings_that_run_and_starts_no_further_one(way: str) -> None:
+def test_fail_fast_stops_the_siblings_that_run_and_starts_no_further_one(way: str, run: Run) -> None:
     running = threading.Semaphore(0)
     calls: list[str] = []
 
@@ -139,7 +139,7 @@ def test_fail_fast_stops_the_siblings_that_run_and_starts_no_further_one(way: st
         verifiers=[lambda: True],
     )
     started = time.monotonic()
-    result = graph.invoke("w") if way == "sync" else asyncio.run(graph.ainvoke("w"))
+    result = run(graph, "w")
     assert time.monotonic() - started < 5
     assert result["halt"].type == "child_failed"
     assert result["halt"].child.type == "task_failed"

@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import RetryPolicy
 
-from engine_kit import Solver, kinds, split
+from engine_kit import Solver, kept, kinds, split
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.retry import is_transient
@@ -142,7 +142,7 @@ def test_arguments_are_bound_by_name_in_any_order(run: Run) -> None:
         decomposer=lambda depth, task: [f"{task.id}-{depth}"] if depth == 0 else [],
         atomizer=lambda depth: depth > 0,
         aggregator=lambda results, task: f"{task.id}:{len(results)}",
-        verifiers=[lambda attempt, result, task: bool(seen.append((attempt, str(result), task.id))) or True],
+        verifiers=[lambda attempt, result, task: kept(seen, (attempt, str(result), task.id), True)],
     )
     assert run(graph, "w")["output"] == "t:1"
     assert seen == [(1, "x", "t.1"), (1, "t:1", "t")]
@@ -160,14 +160,16 @@ def test_a_runnable_is_given_one_dict_by_argument_names(run: Run) -> None:
     seen: list[set[str]] = []
 
     def keep(given: dict[str, Any]) -> str:
-        seen.append(set(given))
-        return "x"
+        return kept(seen, set(given), "x")
+
+    def judge(given: dict[str, Any]) -> bool:
+        return kept(seen, set(given), True)
 
     graph = create_recursive_solver(
         solver=RunnableLambda(keep),
         decomposer=RunnableLambda(lambda given: ["a"] if given["depth"] == 0 else []),
         aggregator=RunnableLambda(keep),
-        verifiers=[RunnableLambda(lambda given: bool(seen.append(set(given))) or True)],
+        verifiers=[RunnableLambda(judge)],
     )
     assert run(graph, "w")["success"]
     assert {frozenset(keys) for keys in seen} == {

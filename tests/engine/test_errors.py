@@ -41,8 +41,8 @@ def test_every_error_is_exported() -> None:
 
 
 def test_a_value_is_kept_bounded() -> None:
-    assert len(RecursiveSolverError("x", value="y" * 100_000).value) == 4_000
-    assert len(RecursiveSolverError("x", value=["y"] * 100_000).value) <= 200
+    assert RecursiveSolverError("x", value="y" * 100_000).value == "y" * 4_000
+    assert len(str(RecursiveSolverError("x", value=["y"] * 100_000).value)) <= 200
 
 
 @pytest.mark.parametrize(

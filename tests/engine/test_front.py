@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine_kit import Peak, Solver, split
+from engine_kit import Peak, Solver, kept, split
 from langgraph_recursive.graph.front import RecursiveTaskSolver, SolveResult
 from langgraph_recursive.state.errors import InvalidPolicyError, MissingSolverError
 from langgraph_recursive.state.task import Task
@@ -63,7 +63,7 @@ def test_the_depth_limit_comes_before_the_atomizer(solve: Solve) -> None:
     front = RecursiveTaskSolver(
         solver=Solver(),
         decomposer=lambda task, depth: [f"{task.brief.objective}.{depth}"],
-        atomizer=lambda task, depth: asked.append(depth) or False,
+        atomizer=lambda task, depth: kept(asked, depth, False),
         max_depth=2,
     )
     solve(front, "w")

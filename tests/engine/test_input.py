@@ -13,7 +13,7 @@ from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from engine_kit import Solver
+from engine_kit import Solver, kept
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
@@ -189,7 +189,7 @@ def test_with_retry_runs_again_what_raised(run: Run) -> None:
     assert run(graph, "w")["output"] == "done"
 
 
-def test_batch_takes_every_form(way: str) -> None:
+def test_batch_takes_every_form(way: str, run: Run) -> None:
     gate = ScriptedChatModel(answers=deciding())
     graph = create_recursive_solver(solver=lambda task: "done", root_validator_model=gate)
     given = list(FORMS.values())
@@ -211,7 +211,7 @@ def test_a_component_may_call_another_solver_with_its_task(run: Run) -> None:
     )
     seen: list[Any] = []
     outer = create_recursive_solver(
-        solver=lambda task: seen.append(inner.invoke({"task": task})) or "x",
+        solver=lambda task: kept(seen, inner.invoke({"task": task}), "x"),
         decomposer=lambda depth: ["a", "b"] if depth == 0 else [],
         aggregator=lambda: "y",
     )

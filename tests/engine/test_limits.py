@@ -48,9 +48,11 @@ def blocked(task_id: str) -> Callable[[Task], str]:
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 @pytest.mark.parametrize("saver", [None, InMemorySaver])
-def test_max_concurrency_counts_all_component_calls_of_the_whole_tree(way: str, width: int, saver: Any) -> None:
+def test_max_concurrency_counts_all_component_calls_of_the_whole_tree(
+    way: str, width: int, saver: Any, run: Run
+) -> None:
     peak = Peak()
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=peak.sleeping(0.01) if way == "sync" else asleep(peak, 0.01),
         decomposer=counted(peak, split(WIDE)),
         aggregator=counted(peak, lambda task, depth: "y"),
@@ -59,7 +61,7 @@ def test_max_concurrency_counts_all_component_calls_of_the_whole_tree(way: str, 
         checkpointer=saver and saver(),
     )
     config: Any = {"configurable": {"thread_id": "1"}}
-    result = graph.invoke("w", config) if way == "sync" else asyncio.run(graph.ainvoke("w", config))
+    result = run(graph, "w", config)
     assert result["success"]
     assert peak.most == width
     assert peak.total == result["usage"].calls
@@ -68,7 +70,7 @@ def test_max_concurrency_counts_all_component_calls_of_the_whole_tree(way: str, 
 @pytest.mark.parametrize("width", [1, 2])
 def test_a_width_in_the_config_takes_its_place_and_does_not_deadlock_while_streaming(way: str, width: int) -> None:
     peak = Peak()
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=peak.sleeping(0.005), decomposer=split(WIDE), aggregator=lambda: "y", verifiers=[lambda: True]
     )
     config: Any = {"max_concurrency": width}
@@ -102,7 +104,7 @@ def test_four_solvers_meet_at_a_barrier_of_four(way: str) -> None:
     tree = {"w": ["a", "b"], "a": ["c", "d"], "b": ["e", "f"]}
     if way == "sync":
         barrier = threading.Barrier(4, timeout=10)
-        graph = create_recursive_solver(
+        graph: Any = create_recursive_solver(
             solver=lambda task: str(barrier.wait()), decomposer=split(tree), aggregator=lambda: "met"
         )
         assert graph.invoke("w")["output"] == "met"
@@ -119,22 +121,22 @@ def test_four_solvers_meet_at_a_barrier_of_four(way: str) -> None:
                 await asyncio.wait_for(everyone.wait(), 10)
             return "x"
 
-        graph = create_recursive_solver(solver=solver, decomposer=split(tree), aggregator=lambda: "met")
+        graph: Any = create_recursive_solver(solver=solver, decomposer=split(tree), aggregator=lambda: "met")
         return await graph.ainvoke("w")
 
     assert asyncio.run(meet())["output"] == "met"
 
 
-def test_sync_solvers_meet_at_a_barrier_under_the_event_loop_too() -> None:
+def test_sync_solvers_meet_at_a_barrier_under_the_event_loop_too(run: Run) -> None:
     barrier = threading.Barrier(4, timeout=10)
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=lambda task: str(barrier.wait()), decomposer=split({"w": list("abcd")}), aggregator=lambda: "met"
     )
     assert asyncio.run(graph.ainvoke("w"))["output"] == "met"
 
 
 def test_no_slot_is_held_while_waiting_for_children_or_dependencies(run: Run) -> None:
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=Solver(),
         decomposer=split({"w": [SubTask("b", [1]), "a"], "a": ["a1"], "a1": ["a2"]}),
         aggregator=lambda: "y",
@@ -146,52 +148,52 @@ def test_no_slot_is_held_while_waiting_for_children_or_dependencies(run: Run) ->
 # Time.
 
 
-def test_a_call_over_its_time_out_is_task_failed(way: str) -> None:
+def test_a_call_over_its_time_out_is_task_failed(way: str, run: Run) -> None:
     peak = Peak()
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=peak.sleeping(0.6) if way == "sync" else asleep(peak, 30), policy=SolvePolicy(call_timeout=0.1)
     )
     started = time.monotonic()
-    result = graph.invoke("w") if way == "sync" else asyncio.run(graph.ainvoke("w"))
+    result = run(graph, "w")
     assert time.monotonic() - started < 0.5
     assert (result["halt"].type, result["halt"].error_type) == ("task_failed", "CallTimeoutError")
     assert "0.1 s" in result["halt"].detail
 
 
 def test_a_validator_over_its_time_out_is_an_error(run: Run) -> None:
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=Solver(), verifiers=[Peak().sleeping(0.3, True)], policy=SolvePolicy(call_timeout=0.05)
     )
     assert run(graph, "w")["halt"].type == "validator_error"
 
 
-def test_waiting_for_a_place_does_not_count_against_the_time_out(way: str) -> None:
+def test_waiting_for_a_place_does_not_count_against_the_time_out(way: str, run: Run) -> None:
     peak = Peak()
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=peak.sleeping(0.05) if way == "sync" else asleep(peak, 0.05),
         decomposer=split({"w": list("abcdef")}),
         aggregator=lambda: "y",
         policy=SolvePolicy(max_concurrency=1, call_timeout=0.2),
     )
-    result = graph.invoke("w") if way == "sync" else asyncio.run(graph.ainvoke("w"))
+    result = run(graph, "w")
     assert result["success"]
 
 
-def test_the_next_call_after_one_that_timed_out_gets_its_place(way: str) -> None:
-    graph = create_recursive_solver(
-        solver=Solver(lambda task: time.sleep(0.3) or "late" if task.id == "t.1" else "x"),
+def test_the_next_call_after_one_that_timed_out_gets_its_place(run: Run) -> None:
+    graph: Any = create_recursive_solver(
+        solver=blocked("t.1"),
         decomposer=split({"w": ["a", "b"]}),
         aggregator=lambda task, results: results[0],
         policy=SolvePolicy(max_concurrency=1, call_timeout=0.1, on_child_failure="best_effort"),
     )
-    result = graph.invoke("w") if way == "sync" else asyncio.run(graph.ainvoke("w"))
+    result = run(graph, "w")
     assert result["output"] == "x"
 
 
 @pytest.mark.parametrize("part", ["solver", "verifiers", "prechecks", "decomposer"])
 def test_a_tasks_time_is_up_whichever_part_is_running(run: Run, part: str) -> None:
     slow = Peak().sleeping(0.3, True)
-    given = {"solver": Solver(), part: [slow] if part.endswith("s") else slow}
+    given: dict[str, Any] = {"solver": Solver(), part: [slow] if part.endswith("s") else slow}
     result = run(create_recursive_solver(**given, policy=SolvePolicy(max_task_seconds=0.1)), "w")
     assert result["halt"].type == "timed_out"
     assert "max_task_seconds" in result["halt"].detail
@@ -205,7 +207,7 @@ def test_a_tasks_time_counts_all_its_attempts(run: Run) -> None:
         time.sleep(0.06)
         return "x"
 
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=slow,
         verifiers=[lambda attempt: False],
         policy=SolvePolicy(max_task_seconds=0.15, max_attempts=50, max_fixes_total=50, stall_window=0),
@@ -218,7 +220,7 @@ def test_a_tasks_time_counts_all_its_attempts(run: Run) -> None:
 
 def test_a_tasks_time_counts_its_children_and_a_composite_task_is_timed_out_itself(run: Run) -> None:
     started = time.monotonic()
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=blocked("t.2.1"),
         decomposer=split({"w": ["a", "b"], "b": ["c"]}),
         aggregator=lambda: "y",
@@ -231,7 +233,7 @@ def test_a_tasks_time_counts_its_children_and_a_composite_task_is_timed_out_itse
 
 
 def test_the_time_of_a_task_in_best_effort_is_the_same(run: Run) -> None:
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=blocked("t.2"),
         decomposer=split({"w": ["a", "b"]}),
         policy=SolvePolicy(max_task_seconds=0.6, on_child_failure="best_effort"),
@@ -258,7 +260,7 @@ def test_a_retry_does_not_outlive_the_call_s_time_out(run: Run) -> None:
 
 def test_a_callers_cancel_stops_all_nested_work_and_reaches_the_caller() -> None:
     peak = Peak()
-    graph = create_recursive_solver(solver=asleep(peak, 30), decomposer=split({"w": ["a", "b"], "a": ["c"]}))
+    graph: Any = create_recursive_solver(solver=asleep(peak, 30), decomposer=split({"w": ["a", "b"], "a": ["c"]}))
 
     async def cancelled() -> None:
         running = asyncio.create_task(graph.ainvoke("w"))
@@ -283,11 +285,11 @@ def test_an_async_part_may_time_out_by_itself(run: Run) -> None:
     assert (result["halt"].type, result["halt"].error_type) == ("task_failed", "TimeoutError")
 
 
-def test_two_runs_of_one_graph_at_once_share_nothing(way: str) -> None:
+def test_two_runs_of_one_graph_at_once_share_nothing(way: str, run: Run) -> None:
     def judge(task: Task, attempt: int) -> bool:
         return attempt > 1 or "easy" in task.anchor.objective
 
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=lambda task: f"{task.anchor.objective}/{task.id}",
         decomposer=lambda task, depth: ["a", "b"] if depth == 0 else [],
         aggregator=lambda task, results: "+".join(results),
@@ -304,8 +306,8 @@ def test_two_runs_of_one_graph_at_once_share_nothing(way: str) -> None:
         assert {entry.task for entry in result["traces"] if entry.depth == 0} == {task}
 
 
-def test_a_stop_in_one_run_does_not_reach_another(run: Run) -> None:
-    graph = create_recursive_solver(
+def test_a_stop_in_one_run_does_not_reach_another() -> None:
+    graph: Any = create_recursive_solver(
         solver=lambda task: 1 // 0 if task.anchor.objective == "bad" and task.id == "t.1" else "x",
         decomposer=lambda task, depth: ["a", "b"] if depth == 0 else [],
         aggregator=lambda: "y",
@@ -320,14 +322,14 @@ def test_invoke_works_inside_a_running_event_loop() -> None:
         return "x"
 
     async def inside() -> Any:
-        graph = create_recursive_solver(solver=solver, checkpointer=InMemorySaver())
+        graph: Any = create_recursive_solver(solver=solver, checkpointer=InMemorySaver())
         return graph.invoke("w", {"configurable": {"thread_id": "1"}})
 
     assert asyncio.run(inside())["output"] == "x"
 
 
 def test_a_deep_chain_does_not_meet_the_recursion_limit(run: Run) -> None:
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=Solver(),
         atomizer=lambda task, depth: False,
         decomposer=lambda task, depth: [f"{task.brief.objective}{depth}"],
@@ -339,7 +341,7 @@ def test_a_deep_chain_does_not_meet_the_recursion_limit(run: Run) -> None:
 
 def test_the_recursion_limit_of_a_host_is_raised_to_what_the_policy_needs(run: Run) -> None:
     policy = SolvePolicy(max_attempts=12, max_fixes_total=20)
-    graph = create_recursive_solver(
+    graph: Any = create_recursive_solver(
         solver=Solver(), verifiers=[lambda attempt: attempt == 12], policy=policy.model_copy(update={"stall_window": 0})
     )
     assert run(graph, "w", {"recursion_limit": 5})["success"]

@@ -15,7 +15,7 @@ from langgraph_recursive.state.task import Task
 
 Run = Callable[..., dict[str, Any]]
 
-BAD_PLANS = {
+BAD_PLANS: dict[str, tuple[list[Any], str]] = {
     "a circle": ([SubTask("a", [1]), SubTask("b", [0])], "form a circle"),
     "itself": ([SubTask("a", [0]), "b"], "form a circle"),
     "an unknown index": ([SubTask("a", [5]), "b"], "depends on 5"),

@@ -178,7 +178,7 @@ def test_a_fuzzed_plain_text_judge_passes_nothing_but_the_word(reply: str) -> No
     graph = create_recursive_solver(
         solver=Solver(), verifiers=[lambda task, _r=reply: _r], policy=SolvePolicy(max_attempts=1)
     )
-    result = graph.invoke("w")
+    result = graph.invoke({"task": "w"})
     if not reply.lstrip().lstrip("*# \t\n").startswith("ACCEPT"):
         assert not result["success"], reply
 

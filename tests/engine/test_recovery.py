@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine_kit import Solver, ids, kinds, split
+from engine_kit import Solver, ids, kept, kinds, split
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.parts.prechecks import meta_spec
 from langgraph_recursive.nodes.policy import SolvePolicy
@@ -308,7 +308,7 @@ def test_a_second_rejected_combination_is_planned_anew_with_all_failures_at_hand
     graph = create_recursive_solver(
         solver=solver,
         decomposer=decomposer,
-        atomizer=lambda task, depth: bool(asked.append(task.id)) or depth > 0,
+        atomizer=lambda task, depth: kept(asked, task.id, depth > 0),
         aggregator=lambda task: f"of {task.id}",
         verifiers=[at("w", numbered(5))],
         policy=SolvePolicy(max_attempts=5),
@@ -328,7 +328,7 @@ def test_a_re_aggregation_that_fails_the_same_way_stalls_before_planning_anew(ru
     planned: list[str] = []
     graph = create_recursive_solver(
         solver=Solver(),
-        decomposer=lambda task, depth: planned.append(task.id) or ["a"] if depth == 0 else [],
+        decomposer=lambda task, depth: kept(planned, task.id, ["a"]) if depth == 0 else [],
         aggregator=lambda: "whole",
         verifiers=[at("w", lambda task, result, attempt: reject("same"))],
     )

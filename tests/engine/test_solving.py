@@ -71,7 +71,8 @@ def test_the_atomizer_decides_before_the_decomposer_is_asked(run: Run) -> None:
 
 
 def test_an_empty_plan_means_solve_directly(run: Run) -> None:
-    for nothing in ([], None, (), "no list here"):
+    empty: list[Any] = [[], None, (), "no list here"]
+    for nothing in empty:
         solver = Solver()
         result = run(create_recursive_solver(solver=solver, decomposer=lambda task, _n=nothing: _n), "x")
         assert result["output"] == "done"

@@ -6,11 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph_recursive.state.task import Task
 
-__all__ = ("Peak", "Solver", "ids", "kinds", "split")
+__all__ = ("Peak", "Solver", "ids", "kept", "kinds", "split")
+
+T = TypeVar("T")
 
 
 def split(table: Mapping[str, Sequence[Any]]) -> Callable[[Task, int], list[Any]]:
@@ -64,6 +66,12 @@ class Peak:
             return value
 
         return component
+
+
+def kept(into: list[Any], seen: Any, answer: T) -> T:
+    """Remember what a lambda saw, and answer."""
+    into.append(seen)
+    return answer
 
 
 def ids(result: Mapping[str, Any]) -> list[str]:
