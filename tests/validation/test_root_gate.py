@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.graph.front import RecursiveTaskSolver
@@ -259,8 +260,6 @@ def test_a_re_aggregation_is_the_correction_of_a_combined_answer(run: Run) -> No
 
 
 def test_the_gate_attempts_are_counted_in_the_state_and_anew_in_each_run(run: Run) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-
     gate = Gate("failed", "passed", "failed", "passed")
     graph = create_recursive_solver(
         solver=lambda task: "7", root_validator_model=gate.model, checkpointer=InMemorySaver()

@@ -1,0 +1,160 @@
+"""After a crash the same plan reuses what was finished; any other plan validates everything again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_recursive.graph.builder import create_recursive_solver
+from langgraph_recursive.state.errors import ComponentError
+from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPolicy
+from langgraph_recursive.state.verdict import Verdict, accept
+from scripted import ScriptedChatModel, tool_call
+from validation_kit import ANCHOR, Session, asked, brief, decide
+
+Run = Callable[..., dict[str, Any]]
+
+CONFIG = {"configurable": {"thread_id": "1"}}
+POLICY = ValidationPolicy(scopes=["hypothesis", "output"])
+
+
+class Job:
+    """A root with one child that is validated in three scopes; the process dies in one of them, once."""
+
+    def __init__(self, *, dies_in: str = "task") -> None:
+        self.saver = InMemorySaver()
+        self.calls: Counter[str] = Counter()
+        self.dies_in = dies_in
+
+    def check(self, task: Task) -> Verdict:
+        self.calls[f"check {task.id}"] += 1
+        return accept("fine")
+
+    def solve(self, task: Task) -> str:
+        self.calls["solve"] += 1
+        return "7"
+
+    def answer(self, messages: list[BaseMessage]) -> Any:
+        scope, _ = asked(messages)
+        self.calls[scope] += 1
+        if scope == self.dies_in:
+            raise ComponentError("the process died")
+        return decide(messages)
+
+    def build(self, *, name: str = "one", **options: Any) -> Any:
+        """A solver of another process: nothing but the saver is shared."""
+        return create_recursive_solver(
+            **{
+                "solver": self.solve,
+                "decomposer": lambda task, depth: [brief("part")] if depth == 0 else [],
+                "aggregator": lambda task, results: "7",
+                "verifiers": [self.check],
+                "validation_policy": POLICY,
+                "validator_model": ScriptedChatModel(answers=self.answer, name=name),
+                "checkpointer": self.saver,
+                **options,
+            }
+        )
+
+    def killed(self, run: Run, **options: Any) -> None:
+        with pytest.raises(ComponentError, match="died"):
+            run(self.build(**options), "sum", CONFIG)
+        self.dies_in = ""
+        self.calls.clear()
+
+
+def test_the_same_plan_reuses_the_finished_scopes(run: Run) -> None:
+    job = Job()
+    job.killed(run)
+    assert run(job.build(), None, CONFIG)["verified"]
+    assert job.calls == {"task": 1, "root": 1, "check t": 1}
+
+
+def test_the_same_plan_reuses_a_finished_verifier_before_the_gate(run: Run) -> None:
+    job = Job(dies_in="root")
+    job.killed(run)
+    assert run(job.build(), None, CONFIG)["verified"]
+    assert job.calls == {"root": 1}
+
+
+def another_check(task: Task) -> Verdict:
+    return accept()
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "another model": {"name": "two"},
+    "another policy": {
+        "validation_policy": ValidationPolicy(
+            scopes=["hypothesis", "output"],
+            checks=[ValidationCheckSpec(check_id="tone", scope="task", criterion="polite")],
+        )
+    },
+    "another tool policy": {"validator_tools": lambda report: Session()},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_plan_validates_every_scope_again(run: Run, change: str) -> None:
+    job = Job()
+    job.killed(run)
+    assert run(job.build(**CHANGES[change]), None, CONFIG)["verified"]
+    wanted = {"hypothesis": 1, "output": 1, "task": 1, "check t.1": 1, "check t": 1, "root": 1}
+    assert job.calls == wanted
+
+
+def test_another_set_of_verifiers_validates_every_scope_again(run: Run) -> None:
+    job = Job()
+    job.killed(run)
+    assert run(job.build(verifiers=[job.check, another_check]), None, CONFIG)["verified"]
+    assert job.calls == {"hypothesis": 1, "output": 1, "task": 1, "check t.1": 1, "check t": 1, "root": 1}
+
+
+def test_an_opened_source_is_known_again_after_a_crash(run: Run) -> None:
+    """The session of the new process never opened it: what the stored calls recorded counts."""
+    saver, sessions, died = InMemorySaver(), list[Session](), [True]
+
+    def answer(messages: list[BaseMessage]) -> Any:
+        if messages[-1].type != "tool":
+            return tool_call("open_page", name="orders")
+        if died.pop() if died else False:
+            raise ComponentError("the process died")
+        return decide(messages, evidence_refs=["s1"])
+
+    def build() -> Any:
+        return create_recursive_solver(
+            solver=lambda task: "7",
+            root_validator_model=ScriptedChatModel(answers=answer, tools=True),
+            validator_tools=lambda report: sessions.append(Session()) or sessions[-1],
+            checkpointer=saver,
+        )
+
+    with pytest.raises(ComponentError, match="died"):
+        run(build(), ANCHOR, CONFIG)
+    result = run(build(), None, CONFIG)
+    assert result["verified"]
+    assert result["verdict"].checks[0].evidence_refs == ["s1"]
+    assert sum(session.calls for session in sessions) == 1
+
+
+def test_a_stored_verdict_of_another_task_is_an_error(run: Run) -> None:
+    """A mixed-up checkpoint: the record is there under the right name and was made under another token."""
+    job = Job()
+    job.killed(run)
+    tampered = 0
+    for writes in job.saver.writes.values():
+        for key, (task_id, channel, value, path) in list(writes.items()):
+            record = job.saver.serde.loads_typed(value)
+            if channel == "__return__" and isinstance(record, dict) and "token" in record:
+                writes[key] = (task_id, channel, job.saver.serde.dumps_typed({**record, "token": "of another"}), path)
+                tampered += 1
+    assert tampered
+    result = run(job.build(), None, CONFIG)
+    assert not result["success"]
+    assert result["halt"].child.type == "validator_error"
+    assert "belongs to another task, attempt or plan" in result["halt"].child.detail
