@@ -429,13 +429,16 @@ def test_asking_again_is_not_an_attempt(run: Run) -> None:
 
 
 def test_repeats_share_one_deadline(run: Run) -> None:
+    asked: list[int] = []
+
     def solver(task: Task) -> str:
+        asked.append(1)
         time.sleep(0.12)
         raise UnparsableOutputError("no JSON", value="x")
 
-    started = time.monotonic()
     result = run(create_recursive_solver(solver=solver, policy=SolvePolicy(call_timeout=0.2)), "w")
-    assert time.monotonic() - started < 0.34
+    # With a deadline each, three answers would have come, and made it a protocol_error.
+    assert len(asked) <= 2
     assert result["halt"].error_type == "CallTimeoutError"
 
 

@@ -224,7 +224,7 @@ def test_a_tasks_time_counts_its_children_and_a_composite_task_is_timed_out_itse
         solver=blocked("t.2.1"),
         decomposer=split({"w": ["a", "b"], "b": ["c"]}),
         aggregator=lambda: "y",
-        policy=SolvePolicy(max_task_seconds=0.6),
+        policy=SolvePolicy(max_task_seconds=1.0),
     )
     result = run(graph, "w")
     assert time.monotonic() - started < 2
@@ -236,7 +236,7 @@ def test_the_time_of_a_task_in_best_effort_is_the_same(run: Run) -> None:
     graph: Any = create_recursive_solver(
         solver=blocked("t.2"),
         decomposer=split({"w": ["a", "b"]}),
-        policy=SolvePolicy(max_task_seconds=0.6, on_child_failure="best_effort"),
+        policy=SolvePolicy(max_task_seconds=1.0, on_child_failure="best_effort"),
     )
     result = run(graph, "w")
     assert result["halt"].type == "timed_out"

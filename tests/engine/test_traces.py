@@ -105,7 +105,7 @@ def test_events_of_nested_tasks_reach_the_caller_without_subgraphs(stream: Any) 
     assert set(seen) == {"t", "t.1", "t.2", "t.1.1", "t.1.2"}
     for types in seen.values():
         assert types[0] == "task_started"
-        assert types[-1] == "accepted"
+        assert [kind for kind in types if kind in ("accepted", "halted")] == ["accepted"]
     assert len({event["run_id"] for event in events}) == 1
     assert {event["parent_id"] for event in events if event["task_id"] == "t.1.1"} == {"t.1"}
 
@@ -129,7 +129,7 @@ def test_recovery_and_halts_are_events(stream: Any) -> None:
     graph = create_recursive_solver(solver=Solver(), verifiers=[lambda: reject("same")])
     types = [event["type"] for event in stream(graph, "w", stream_mode="custom")]
     assert types.count("recovering") == 1
-    assert types[-1] == "halted"
+    assert [kind for kind in types if kind in ("accepted", "halted")] == ["halted"]
 
 
 def test_an_embedded_solvers_events_reach_a_host_that_streams_subgraphs(stream: Any) -> None:
