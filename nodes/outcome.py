@@ -41,7 +41,13 @@ def accepted(state: TaskState, context: Context, verdict: ValidationResult) -> d
         report = report.model_copy(update={"outcome": "partial"})
     attempt = _attempt(state, context.attempt, verdict)
     context.emit("accepted", verified=verdict.verified, answer=cut(report.text))
-    return {"report": report, "verdict": verdict, "attempts": [*state.attempts, attempt], "halt": None, "partial": []}
+    return {
+        "report": report,
+        "verdict": verdict,
+        "attempts": [*state.attempts, attempt],
+        "halt": None,
+        "partial": _left_out(state),
+    }
 
 
 def halted(
@@ -95,6 +101,12 @@ def halted(
         "halt": halt,
         "partial": finished_parts(state),
     }
+
+
+def _left_out(state: TaskState) -> list[Partial]:
+    """What children without an accepted answer finished all the same; an answer under `best_effort` does not hold it."""
+    results = [state.children[child] for child in state.missing if child in state.children]
+    return [part for result in results for part in result.partial]
 
 
 def finished_parts(state: TaskState) -> list[Partial]:
