@@ -13,13 +13,14 @@ from langgraph.store.base import BaseStore
 
 from langgraph_recursive.nodes import components as roles
 from langgraph_recursive.nodes.combine import SolvingAggregator
-from langgraph_recursive.nodes.components import Component, Components, Validators
+from langgraph_recursive.nodes.components import Component, Components
 from langgraph_recursive.nodes.parts.aggregators import llm_aggregator
 from langgraph_recursive.nodes.parts.atomizers import depth_based, llm_atomizer
 from langgraph_recursive.nodes.parts.decomposers import llm_decomposer
 from langgraph_recursive.nodes.parts.solvers import LLMSolver, llm_solver
 from langgraph_recursive.nodes.parts.validators import ModelValidator, ValidatorTools
 from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.nodes.validators import Validators
 from langgraph_recursive.state.errors import InvalidInputError, MissingDependencyError, MissingSolverError
 from langgraph_recursive.state.validation import ValidationPolicy
 
@@ -200,11 +201,13 @@ def _validators(
         return Component(roles.VALIDATOR, ModelValidator(model, tools=tools, rounds=policy.max_tool_rounds))
 
     return Validators(
+        on=True,
         policy=policy,
-        task=component(validator or own),
+        sub_tasks=component(validator or own),
         root=component(root or validator or own),
         always=everywhere,
         gate=everywhere or root is not None,
+        tool_rounds=0 if tools is None else policy.max_tool_rounds,
     )
 
 

@@ -15,11 +15,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from langgraph_recursive.nodes.admit import last_human_text, read_task
-from langgraph_recursive.nodes.components import Validators
 from langgraph_recursive.nodes.node import RUN_KEY
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
-from langgraph_recursive.nodes.validation import check_validators
+from langgraph_recursive.nodes.validators import Validators
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
 from langgraph_recursive.state.channels import SolverInput, SolverOutput, SolverState
@@ -49,12 +48,10 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
     """
 
     policy: SolvePolicy
-    validators: Validators | None
+    validators: Validators
 
     @classmethod
-    def of(
-        cls, compiled: CompiledStateGraph[Any, Any, Any, Any], policy: SolvePolicy, validators: Validators | None = None
-    ) -> Self:
+    def of(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], policy: SolvePolicy, validators: Validators) -> Self:
         """Make a solver of a compiled state machine."""
         solver = cls.__new__(cls)
         solver.__dict__.update(compiled.__dict__)
@@ -278,7 +275,7 @@ def _ended(latest: CheckpointTuple) -> bool:
     return not latest.pending_writes and state is not None and TaskState.model_validate(state).ended
 
 
-def _coerced(input: Any, policy: SolvePolicy, validators: Validators | None) -> Any:
+def _coerced(input: Any, policy: SolvePolicy, validators: Validators) -> Any:
     """Bring any form of task into the graph's input, and refuse a bad one before anything runs.
 
     Raises:
@@ -291,7 +288,7 @@ def _coerced(input: Any, policy: SolvePolicy, validators: Validators | None) -> 
         values["task"] = str(values["task"])
     messages = _messages(values.get("messages") or [])
     if values.get("task") is not None or last_human_text(messages) is not None or not messages:
-        check_validators(read_task(values.get("task"), messages, values.get("task_id"), policy), validators)
+        validators.check(read_task(values.get("task"), messages, values.get("task_id"), policy))
     return {name: plain(value) for name, value in values.items()}
 
 

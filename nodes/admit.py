@@ -36,7 +36,6 @@ from .node import Update
 from .outcome import halted
 from .policy import SolvePolicy
 from .run import TaskStopped
-from .validation import check_validators
 
 __all__ = ("admit", "last_human_text", "read_task")
 
@@ -55,7 +54,7 @@ async def admit(state: TaskState, context: Context) -> Update:
         task = read_task(
             given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
         )
-    check_validators(task, context.parts.validators)
+    context.parts.validators.check(task)
     if task.start == "decompose" and not may_split(task, context):
         task = task.model_copy(update={"start": "solve"})
     if state.current is not None and _same_chain(task, state.current):
@@ -118,7 +117,7 @@ async def _approval(context: Context) -> None:
     task, policy = context.attempt, context.policy
     if task.parent_id is not None or task.attempt > 1 or policy.approve_over is None:
         return
-    worst = estimate(policy, verifiers=len(context.parts.verifiers))
+    worst = estimate(policy, verifiers=len(context.parts.verifiers) + context.parts.validators.calls(task))
     if worst.calls <= policy.approve_over:
         return
     if not await context.call("approval", _ask_approval, worst.calls, worst.tasks):

@@ -23,15 +23,15 @@ from langgraph_recursive.state.brief import SubTask
 from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.review import TaskReview
-from langgraph_recursive.state.validation import ValidationPolicy
 from langgraph_recursive.state.verdict import Verdict
 
 from .context import CallFailed, Context, entered
 from .conversions import as_bool, as_lenient_verdict, as_plan, as_report, as_review, as_verdict
 from .effects import adrive, drive
 from .policy import ChildFailure
+from .validators import Validators
 
-__all__ = ("Component", "Components", "Part", "Role", "Validators", "inline")
+__all__ = ("Component", "Components", "Part", "Role", "inline")
 
 REASKS = 2
 
@@ -271,25 +271,6 @@ def _shown(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Validators:
-    """Who validates answers independently of the user's verifiers.
-
-    Attributes:
-        policy: The application's minimum.
-        task: Validates sub-tasks; None where there is no model.
-        root: Validates at the root gate, likewise.
-        always: Whether sub-tasks are validated also where their brief selects no scope but `task`.
-        gate: Whether every root's answer must pass the gate, also of a plain text.
-    """
-
-    policy: ValidationPolicy = field(default_factory=ValidationPolicy)
-    task: Component | None = None
-    root: Component | None = None
-    always: bool = False
-    gate: bool = False
-
-
-@dataclass(frozen=True)
 class Components:
     """All parts of one solver.
 
@@ -303,7 +284,7 @@ class Components:
         prechecks: Check specs before anything runs.
         on_child_failure: What the rule-based reviewer does with a child that failed; with a reviewer only
             `best_effort` or None.
-        validators: Validate independently; None never does (the `RecursiveTaskSolver` front).
+        validators: Validate answers independently.
         closing_aggregate: Whether a rejected combined answer ends the task (the `RecursiveTaskSolver` front).
     """
 
@@ -315,5 +296,5 @@ class Components:
     verifiers: Sequence[Component] = ()
     prechecks: Sequence[Component] = ()
     on_child_failure: ChildFailure | None = "fail_fast"
-    validators: Validators | None = None
+    validators: Validators = field(default_factory=Validators)
     closing_aggregate: bool = False

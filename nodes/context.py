@@ -172,7 +172,8 @@ class Context:
 
     @property
     def _verdict_calls(self) -> int:
-        return sum(verifier.may_call_model for verifier in self.parts.verifiers)
+        by_models = self.parts.validators.calls(self.attempt)
+        return by_models + sum(verifier.may_call_model for verifier in self.parts.verifiers)
 
     def take_task(self) -> None:
         """Count a task that starts.

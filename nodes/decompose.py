@@ -13,7 +13,6 @@ from langgraph_recursive.state.trace import cut, listed
 from .context import Context
 from .node import Update
 from .outcome import finished_parts, halted
-from .validation import check_children
 
 __all__ = ("decompose", "may_split")
 
@@ -37,7 +36,7 @@ async def decompose(state: TaskState, context: Context) -> Update:
     context.trace("DECOMPOSED", listed(objectives(plan)))
     kept = _kept(state)
     children = planned(plan, task, first=state.next_child)
-    check_children(children, task, context.parts.validators)
+    context.parts.validators.check(task, children)
     context.emit("decomposed", children=[[child.id, cut(child.brief.objective)] for child in children])
     return {
         "plan": [*kept, *children],

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from langgraph_recursive.state.answer import Answer
-from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.materials import Dossier, Entry, trajectory_head, trajectory_of
 from langgraph_recursive.state.report import TaskReport
-from langgraph_recursive.state.task import PlannedChild, Task
+from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.validation import (
     AGENTIC_SCOPES,
@@ -24,67 +23,14 @@ from langgraph_recursive.state.validation import (
 )
 from langgraph_recursive.state.verdict import Scope, ValidationCheck, ValidationResult, Verdict
 
-from .components import Component, Validators
+from .components import Component
 from .context import CallFailed, Context
 from .effects import Body
 from .parts.validators import ModelValidator, model_identity, repr_of
 
-__all__ = ("Resolved", "check_children", "check_validators", "gate_is_on", "validated")
+__all__ = ("Resolved", "validated")
 
 _ASKED = "outcome"
-
-
-def gate_is_on(task: Task, validators: Validators | None) -> bool:
-    """Whether a root's answer must pass the gate (rules.md 22).
-
-    It must when the root was given as an anchor, when a ValidationPolicy or a validator model is given, or when the
-    root's brief selects more scopes than `task`.
-    """
-    if validators is None or task.parent_id is not None:
-        return False
-    return task.gated or validators.gate or len(task.brief.validation_scopes) > 1
-
-
-def _model_validator(task: Task, validators: Validators | None) -> Component | None:
-    """Who validates a task independently; None leaves it to the user's verifiers.
-
-    Raises:
-        InvalidInputError: The task needs a model for it, and there is none.
-    """
-    if validators is None:
-        return None
-    if task.parent_id is None:
-        wanted, found = gate_is_on(task, validators), validators.root
-    else:
-        wanted, found = validators.always or len(task.brief.validation_scopes) > 1, validators.task
-    if wanted and found is None:
-        raise InvalidInputError(
-            f"task {task.id} must be validated by a model (its brief's validation_scopes, its anchor or the validation "
-            "policy say so) and there is none: give model or validator_model",
-            field="validator_model",
-        )
-    return found if wanted else None
-
-
-def check_validators(task: Task, validators: Validators | None) -> None:
-    """Make sure, before anything of a task runs, that it can be validated as it asks.
-
-    Raises:
-        InvalidInputError: It cannot.
-    """
-    _model_validator(task, validators)
-
-
-def check_children(children: Sequence[PlannedChild], parent: Task, validators: Validators | None) -> None:
-    """Make the same sure of a whole plan, before any child of it runs.
-
-    Raises:
-        InvalidInputError: A child could not be validated as its brief asks.
-    """
-    for child in children:
-        check_validators(
-            parent.model_copy(update={"id": child.id, "brief": child.brief, "parent_id": parent.id}), validators
-        )
 
 
 @dataclass(frozen=True)
@@ -120,10 +66,9 @@ async def validated(state: TaskState, context: Context, resolved: Resolved | Non
     """
     resolved = resolved or Resolved()
     task, report = context.attempt, state.answered
-    validators, model = context.parts.validators, _model_validator(context.attempt, context.parts.validators)
-    policy = (validators or Validators()).policy
+    validators = context.parts.validators
+    model, gate, policy = validators.of(task), validators.gates(task), validators.policy
     trajectory = trajectory_of(state)
-    gate = gate_is_on(task, validators)
     plan = compile_plan(
         task,
         report,

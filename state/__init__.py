@@ -4,13 +4,17 @@ if __name__ != "langgraph_recursive.state":
     raise ImportError("import this room as langgraph_recursive.state")
 
 from .answer import Answer
+from .artifacts import ArtifactResolver, ResolvedArtifact
 from .brief import ContextRef, RootTaskAnchor, SubTask, TaskBrief
 from .budget import Budget
+from .context_reads import ContextRead
 from .errors import (
     CallTimeoutError,
     ChangedAnchorError,
     ChangedBriefError,
+    ChangedUserError,
     ComponentError,
+    ContextReadError,
     FinishedThreadError,
     InvalidInputError,
     InvalidPolicyError,
@@ -27,12 +31,14 @@ from .event import Event, EventType
 from .evidence import Evidence, bounded
 from .failure import Failure
 from .goal import GoalStatus, goal_status
+from .owner import Owner
 from .report import ArtifactRef, NextStepSuggestion, TaskReport, Validation
 from .review import ReviewDecision, TaskReview
 from .task import Attempt, Halt, Partial, PlannedChild, Task, TaskInput
 from .task_state import ChildResult, NextAction, TaskState
 from .trace import SolveTrace
 from .usage import Usage
+from .validation import ValidationCheckSpec, ValidationPlan, ValidationPolicy
 from .verdict import (
     RetryFrom,
     ScopeValidationResult,
@@ -46,13 +52,17 @@ from .verdict import (
 __all__ = (
     "Answer",
     "ArtifactRef",
+    "ArtifactResolver",
     "Attempt",
     "Budget",
     "CallTimeoutError",
     "ChangedAnchorError",
     "ChangedBriefError",
+    "ChangedUserError",
     "ChildResult",
     "ComponentError",
+    "ContextRead",
+    "ContextReadError",
     "ContextRef",
     "Event",
     "EventType",
@@ -69,10 +79,12 @@ __all__ = (
     "MixedResultError",
     "NextAction",
     "NextStepSuggestion",
+    "Owner",
     "Partial",
     "PlannedChild",
     "RecursiveSolverError",
     "RetryFrom",
+    "ResolvedArtifact",
     "ReviewDecision",
     "RootTaskAnchor",
     "ScopeValidationResult",
@@ -89,6 +101,9 @@ __all__ = (
     "Usage",
     "Validation",
     "ValidationCheck",
+    "ValidationCheckSpec",
+    "ValidationPlan",
+    "ValidationPolicy",
     "ValidationResult",
     "Verdict",
     "WrongSaverError",

@@ -14,7 +14,7 @@ from langgraph_recursive.state.report import TaskReport, answer_report
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.validation import ValidationPlan, ValidationPolicy, compile_plan
 
-__all__ = ("ANCHOR", "Session", "asked", "brief", "decide", "deciding", "plan_of", "report", "task")
+__all__ = ("ANCHOR", "Session", "asked", "brief", "decide", "deciding", "opened", "plan_of", "report", "task")
 
 ANCHOR = RootTaskAnchor(objective="sum the orders", completion_criteria=["the sum is right", "the currency is named"])
 
@@ -101,3 +101,9 @@ class Session:
             return self.pages[name]
 
         return [StructuredTool.from_function(open_page)]
+
+
+def opened(sessions: list[Session]) -> Session:
+    """A new session, remembered."""
+    sessions.append(Session())
+    return sessions[-1]

@@ -18,7 +18,7 @@ from langgraph_recursive.state.materials import Dossier, Entry
 from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPlan, ValidationPolicy
 from langgraph_recursive.state.verdict import Scope, Verdict
 from scripted import ScriptedChatModel, tool_call
-from validation_kit import Session, brief, decide, deciding, plan_of, report, task
+from validation_kit import Session, brief, decide, deciding, opened, plan_of, report, task
 
 Validate = Callable[..., Verdict]
 
@@ -178,8 +178,8 @@ def validate(way: str) -> Validate:
         plan = plan_of(checked)
         given = dossier or Dossier(policy=ValidationPolicy(), task=checked, report=report())
         if way == "sync":
-            return part(plan, scope, given)  # type: ignore[no-any-return]  # a Part returns what its role does
-        return asyncio.run(part.acall(plan, scope, given))
+            return Verdict.model_validate(part(plan, scope, given))
+        return Verdict.model_validate(asyncio.run(part.acall(plan, scope, given)))
 
     return run
 
@@ -206,7 +206,7 @@ def test_an_illegal_answer_is_an_error_without_a_repair_call(validate: Validate,
 def test_output_and_task_are_one_call_without_tools(validate: Validate, scope: Scope) -> None:
     model = ScriptedChatModel(answers=deciding(), tools=True)
     sessions: list[Session] = []
-    validate(model, scope, tools=lambda report: sessions.append(Session()) or sessions[-1])
+    validate(model, scope, tools=lambda report: opened(sessions))
     assert [call.tools for call in model.calls] == [[]]
     assert sessions == []
     called = ScriptedChatModel(answers=[tool_call("open_page", name="orders")], tools=True)

@@ -16,7 +16,7 @@ from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPolicy
 from langgraph_recursive.state.verdict import Verdict, accept
 from scripted import ScriptedChatModel, tool_call
-from validation_kit import ANCHOR, Session, asked, brief, decide
+from validation_kit import ANCHOR, Session, asked, brief, decide, opened
 
 Run = Callable[..., dict[str, Any]]
 
@@ -130,7 +130,7 @@ def test_an_opened_source_is_known_again_after_a_crash(run: Run) -> None:
         return create_recursive_solver(
             solver=lambda task: "7",
             root_validator_model=ScriptedChatModel(answers=answer, tools=True),
-            validator_tools=lambda report: sessions.append(Session()) or sessions[-1],
+            validator_tools=lambda report: opened(sessions),
             checkpointer=saver,
         )
 

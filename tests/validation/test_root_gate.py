@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
+from engine_kit import kept
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.graph.front import RecursiveTaskSolver
 from langgraph_recursive.nodes.parts.solvers import llm_solver
@@ -57,7 +59,7 @@ def test_a_passed_gate_makes_the_answer_verified(run: Run) -> None:
 def test_the_first_miss_is_put_to_the_task_once_more_with_the_verdict(run: Run, miss: str) -> None:
     gate = Gate(miss, "passed")
     seen: list[Task] = []
-    graph = create_recursive_solver(solver=lambda task: seen.append(task) or "7", root_validator_model=gate.model)
+    graph = create_recursive_solver(solver=lambda task: kept(seen, task, "7"), root_validator_model=gate.model)
     result = run(graph, ANCHOR)
     assert result["success"]
     assert attempts(result) == ["t", "t_fix_1"]
@@ -193,7 +195,7 @@ def test_it_is_on_for_an_anchor_a_policy_or_a_validator_model(run: Run) -> None:
     def on(given: Any, **options: Any) -> bool:
         own = ScriptedChatModel(answers=lambda messages: decide(messages) if "quoted" in messages[-1].text else "7")
         graph = create_recursive_solver(solver=llm_solver(own), **options)
-        return run(graph, given)["verdict"].gate == "passed"
+        return bool(run(graph, given)["verdict"].gate == "passed")
 
     other = ScriptedChatModel(answers=deciding())
     assert on(ANCHOR)
@@ -207,7 +209,7 @@ def test_it_is_on_for_an_anchor_a_policy_or_a_validator_model(run: Run) -> None:
 
 def test_no_model_to_be_had_is_bad_input_before_anything_runs(run: Run) -> None:
     called: list[Task] = []
-    graph = create_recursive_solver(solver=lambda task: called.append(task) or "7")
+    graph = create_recursive_solver(solver=lambda task: kept(called, task, "7"))
     for given in (ANCHOR, brief(validation_scopes=["evidence"])):
         with pytest.raises(InvalidInputError, match="validator_model"):
             run(graph, given)
@@ -248,7 +250,7 @@ def test_a_re_aggregation_is_the_correction_of_a_combined_answer(run: Run) -> No
     gate = Gate("failed", "passed")
     solved: list[str] = []
     graph = create_recursive_solver(
-        solver=lambda task: solved.append(task.id) or "3",
+        solver=lambda task: kept(solved, task.id, "3"),
         decomposer=lambda task, depth: ["one", "two"] if depth == 0 else [],
         aggregator=lambda task, results: "6",
         root_validator_model=gate.model,
@@ -264,7 +266,7 @@ def test_the_gate_attempts_are_counted_in_the_state_and_anew_in_each_run(run: Ru
     graph = create_recursive_solver(
         solver=lambda task: "7", root_validator_model=gate.model, checkpointer=InMemorySaver()
     )
-    config = {"configurable": {"thread_id": "1"}}
+    config: RunnableConfig = {"configurable": {"thread_id": "1"}}
     for _ in range(2):
         assert run(graph, ANCHOR, config)["success"]
         assert graph.get_state(config).values["state"].gate_attempts == 2

@@ -12,6 +12,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from engine_kit import kept
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.parts.commands import command_validator
 from langgraph_recursive.nodes.parts.verifiers import llm_verifier
@@ -175,7 +176,7 @@ def test_a_brief_that_selects_a_scope_is_validated_by_the_model_there_is(run: Ru
 def test_a_plan_that_cannot_be_validated_is_refused_before_any_child_runs(run: Run) -> None:
     called: list[str] = []
     graph = create_recursive_solver(
-        solver=lambda task: called.append(task.id) or "7",
+        solver=lambda task: kept(called, task.id, "7"),
         decomposer=lambda task, depth: [brief("one"), brief("two", validation_scopes=["evidence"])],
     )
     with pytest.raises(InvalidInputError, match=r"t\.2"):
@@ -266,7 +267,7 @@ def test_a_fix_sees_what_failed_in_every_scope(run: Run) -> None:
     validator = Validator({"output": "failed", "task": "failed"})
     specs: list[str] = []
     graph = solver_with_child(
-        solver=lambda task: specs.append(task.spec) or "7",
+        solver=lambda task: kept(specs, task.spec, "7"),
         validator_model=validator.model,
         policy=SolvePolicy(max_attempts=2),
         validator_tools=lambda report: Session(),
