@@ -76,6 +76,10 @@ class SolvePolicy(Given):
     max_spec_chars: int = Field(50_000, ge=1)
     """Characters of a task given as a plain string."""
 
+    max_context_chars: int = Field(50_000, ge=0)
+    """Characters that one task may read of context references, all its attempts together. A text read twice counts
+    twice. 0 allows none."""
+
     max_evidence_chars: int = Field(20_000, ge=0)
     """Characters of failure detail that a recovery spec carries; the oldest is dropped first."""
 

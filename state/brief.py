@@ -96,7 +96,7 @@ class TaskBrief(_Bounded):
         parent_findings: What the parent already knows.
         context: Whatever bears on this task; JSON.
         constraints: Hard constraints; the parent's are added by the framework.
-        context_refs: References granted to this task.
+        context_refs: References granted to this task. It can pass on no others.
         validation_scopes: Dimensions to validate; `task` is always among them.
 
     Raises:
@@ -136,6 +136,10 @@ class TaskBrief(_Bounded):
     def _fits(self) -> Self:
         _bound(self, BRIEF_CHARS)
         return self
+
+    def ungranted(self, granted: list[ContextRef]) -> list[ContextRef]:
+        """List the references that this brief passes on without having been granted them."""
+        return [ref for ref in self.context_refs if ref not in granted]
 
     def inherit(self, constraints: list[str]) -> TaskBrief:
         """Add a parent's constraints in front; a child can only add to them.

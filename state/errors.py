@@ -14,7 +14,9 @@ __all__ = (
     "CallTimeoutError",
     "ChangedAnchorError",
     "ChangedBriefError",
+    "ChangedUserError",
     "ComponentError",
+    "ContextReadError",
     "FinishedThreadError",
     "InvalidInputError",
     "InvalidPolicyError",
@@ -133,6 +135,18 @@ class ChangedAnchorError(RecursiveSolverError, RuntimeError):
     """The root's anchor is not the one that the tree was started with."""
 
     code = "changed_anchor"
+
+
+class ChangedUserError(RecursiveSolverError, RuntimeError):
+    """A run goes on under another user than the one it was started by."""
+
+    code = "changed_user"
+
+
+class ContextReadError(RecursiveSolverError, LookupError):
+    """A context reference cannot be read: it was not granted, is unknown, or is over the task's allowance."""
+
+    code = "context_read_refused"
 
 
 class UnparsableOutputError(RecursiveSolverError, ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .brief import SubTask, TaskBrief, child_brief, same_task
+from .context_reads import ref_name
 from .errors import InvalidInputError
 from .ids import child_id
 from .task import PlannedChild, Task
@@ -58,9 +59,13 @@ def _brief_faults(plan: Sequence[SubTask], task: Task) -> list[str]:
     faults = []
     for index, sub in enumerate(plan):
         try:
-            _brief(sub.task, task)
+            brief = _brief(sub.task, task)
         except InvalidInputError as error:
             faults.append(f"sub-task {index} does not make a brief: {error}")
+            continue
+        if ungranted := brief.ungranted(task.brief.context_refs):
+            names = ", ".join(map(ref_name, ungranted))
+            faults.append(f"sub-task {index} is given context_refs that this task was not granted: {names}")
     return faults
 
 

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from ._model import Data, Stored
 from .brief import ROOTS_ANCHOR, RootTaskAnchor, TaskBrief
-from .errors import ChangedAnchorError
+from .errors import ChangedAnchorError, ChangedUserError
 from .failure import Failure
+from .owner import Owner
 from .verdict import Outcome
 
 __all__ = (
@@ -70,6 +71,7 @@ class Task(Stored):
         instructions: What the revised brief says, added to the spec of every further fix.
         lineage: Keys (`same_task`) of the objectives of the ancestors and of this task, for finding repeats.
         gated: Whether the root was given as an anchor, which its answer must be validated against.
+        owner: Tree and user, for artifacts and context snapshots. Fixed at the root, which alone stores it.
     """
 
     id: str
@@ -92,6 +94,7 @@ class Task(Stored):
     instructions: str = ""
     lineage: list[str] = Field(default_factory=list)
     gated: bool = False
+    owner: Owner | None = None
 
     def __str__(self) -> str:
         return self.spec
@@ -120,6 +123,20 @@ class Task(Stored):
                 value=anchor.objective,
             )
         return self.model_copy(update={"anchor": anchor, "anchor_hash": anchor.hash})
+
+    def owned_by(self, caller: Owner) -> Task:
+        """Fix whose tree this is, if that is not done yet.
+
+        Raises:
+            ChangedUserError: It was started by another user.
+        """
+        if self.owner is None:
+            return self.model_copy(update={"owner": caller})
+        if caller.user_id and caller.user_id != self.owner.user_id:
+            raise ChangedUserError(
+                f"task {self.id} was started by another user: resume it as that user", field="user_id"
+            )
+        return self
 
 
 class Attempt(Data):

@@ -9,6 +9,7 @@ from pydantic import Field
 from ._model import Data, Stored
 from .answer import Answer
 from .brief import TaskBrief
+from .context_reads import ContextRead
 from .errors import ChangedBriefError
 from .report import TaskReport
 from .review import TaskReview
@@ -110,6 +111,7 @@ class TaskState(Stored):
         verdict: The verdict on it.
         attempts: The attempts that have ended.
         brief_history: Earlier versions of the brief.
+        context_reads: What all attempts have read of context references; it only grows.
         gate_attempts: How often the root gate has validated an answer in this run.
         best: The rejected answer with the fewest blockers.
         best_failures: How many blockers it has.
@@ -142,6 +144,7 @@ class TaskState(Stored):
     verdict: ValidationResult | None = None
     attempts: list[Attempt] = Field(default_factory=list)
     brief_history: list[TaskBrief] = Field(default_factory=list)
+    context_reads: list[ContextRead] = Field(default_factory=list)
     gate_attempts: int = 0
     best: Partial | None = None
     best_failures: int = 0
