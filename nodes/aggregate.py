@@ -19,10 +19,12 @@ async def aggregate(state: TaskState, context: Context) -> Update:
     """Have the aggregator combine what was accepted; it is told what is missing (`best_effort`)."""
     names = {child.id: child.brief.objective for child in state.plan}
     missing = {child: names[child] for child in state.missing}
+    # What an accepted part had to do without is missing in the whole as well.
+    lacking = [*missing, *(lost for answer in state.accepted for lost in answer.report.missing)]
     report = cast(
         TaskReport,
         await context.parts.aggregator(context, task=state.attempt, results=state.accepted, missing=missing),
     )
     context.trace("AGGREGATED", cut(report.text))
     context.emit("aggregated", answer=cut(report.text), missing=list(missing))
-    return reported(state, context, report.model_copy(update={"missing": list(missing)}), made_by="aggregate")
+    return reported(state, context, report.model_copy(update={"missing": lacking}), made_by="aggregate")
