@@ -186,6 +186,18 @@ def test_under_best_effort_dependents_of_an_unaccepted_child_never_start_and_are
     assert result["report"].missing == ["t.1", "t.2", "t.3"]
 
 
+def test_what_is_missing_deeper_in_the_tree_is_missing_at_the_root(run: Run) -> None:
+    graph = create_recursive_solver(
+        solver=failing("c"),
+        decomposer=split({"w": ["a", "b"], "a": ["c", "d"]}),
+        aggregator=lambda: "y",
+        policy=BEST_EFFORT,
+    )
+    result = run(graph, "w")
+    assert result["success"]
+    assert (result["report"].outcome, result["report"].missing) == ("partial", ["t.1.1"])
+
+
 def test_best_effort_with_nothing_accepted_fails(run: Run) -> None:
     graph = create_recursive_solver(solver=failing("a", "b"), decomposer=split({"w": ["a", "b"]}), policy=BEST_EFFORT)
     assert run(graph, "w")["halt"].type == "child_failed"
