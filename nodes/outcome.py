@@ -104,7 +104,7 @@ def halted(
 
 
 def _left_out(state: TaskState) -> list[Partial]:
-    """What children without an accepted answer finished all the same; an answer under `best_effort` does not hold it."""
+    """What children without an accepted answer finished all the same; a `best_effort` answer does not hold it."""
     results = [state.children[child] for child in state.missing if child in state.children]
     return [part for result in results for part in result.partial]
 
