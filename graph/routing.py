@@ -50,7 +50,7 @@ def after_answer(channels: Mapping[str, Any]) -> str:
 
 
 def after_verify(channels: Mapping[str, Any]) -> str:
-    """An accepted answer or a validator's error ends the task; a rejected answer is recovered."""
+    """An accepted answer or a validator's error ends the task; a rejected one is recovered, as is the gate's error."""
     return END if _of(channels).ended else "recovery"
 
 

@@ -178,9 +178,9 @@ def compile_plan(
             if check.scope in scopes
         ]
     depends_on = {
-        "policy": policy.model_dump(mode="json"),
-        "anchor": task.anchor.model_dump(mode="json"),
-        "brief": task.brief.model_dump(mode="json"),
+        "policy": policy.hash,
+        "anchor": task.anchor.hash,
+        "brief": task.brief.hash,
         "report": report.model_dump(mode="json", exclude={"sequence", "child_task_id"}),
         "artifacts": sorted(artifacts),
         "trajectory": trajectory_head,

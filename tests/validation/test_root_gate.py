@@ -16,6 +16,7 @@ from langgraph_recursive.graph.front import RecursiveTaskSolver
 from langgraph_recursive.nodes.parts.solvers import llm_solver
 from langgraph_recursive.nodes.parts.verifiers import always_accept
 from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.validation import ValidationPolicy
@@ -172,6 +173,16 @@ def test_a_stopped_run_never_passes_the_gate(run: Run) -> None:
     result = run(graph, ANCHOR)
     assert result["halt"].type == "timed_out"
     assert not result["verified"]
+
+
+def test_an_empty_budget_never_passes_the_gate(run: Run) -> None:
+    gate = Gate("passed")
+    policy = SolvePolicy(budget=Budget(max_llm_calls=1))
+    result = run(
+        create_recursive_solver(solver=lambda task: "7", root_validator_model=gate.model, policy=policy), ANCHOR
+    )
+    assert result["halt"].type == "budget_exhausted"
+    assert (result["verified"], result["output"], gate.asked) == (False, None, 0)
 
 
 def test_the_fixes_of_the_whole_tree_bind_the_gate_too(run: Run) -> None:
