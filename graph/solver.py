@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from langgraph_recursive.nodes.admit import last_human_text, read_task
+from langgraph_recursive.nodes.intake import last_human_text, read_task
 from langgraph_recursive.nodes.node import RUN_KEY
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
@@ -244,6 +244,7 @@ class _Opening:
             durable=self.saver is not None,
             history=spent.usage,
             traces=spent.traces,
+            reads=spent.reads,
         )
         config: RunnableConfig = {
             "configurable": {RUN_KEY: run},

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
-from langchain_core.messages import BaseMessage, RemoveMessage
+from langchain_core.messages import RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import interrupt
-from pydantic import ValidationError
 
-from langgraph_recursive.state.brief import (
-    RootTaskAnchor,
-    TaskBrief,
-    anchor_of,
-    brief_of,
-    render_brief,
-    same_task,
-)
-from langgraph_recursive.state.errors import InvalidInputError, invalid_fields
-from langgraph_recursive.state.ids import ROOT_ID, check_root_id
 from langgraph_recursive.state.task import HaltType, Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
@@ -31,20 +19,21 @@ from .components import Component
 from .context import CallFailed, Context
 from .decompose import may_split
 from .estimate import estimate
+from .intake import read_task
 from .meter import calls_no_model
 from .node import Update
 from .outcome import halted
-from .policy import SolvePolicy
 from .run import TaskStopped
 
-__all__ = ("admit", "last_human_text", "read_task")
+__all__ = ("admit",)
 
 
 async def admit(state: TaskState, context: Context) -> Update:
     """Start an attempt: of a new run, of a child, or of the fix that recovery made.
 
     The pre-execute validators run on every attempt, fixes included (ADR 021, constraints preserved). A spec they
-    refuse ends the task: `root_spec` cannot change, so no fix could cure it.
+    refuse ends the task: `root_spec` cannot change, so no fix could cure it. A task that a rewind put at a later node
+    was admitted before: it goes on there.
     """
     given = context.given
     state = TaskState.model_validate(given["seed"]) if given.get("seed") else state
@@ -54,6 +43,9 @@ async def admit(state: TaskState, context: Context) -> Update:
         task = read_task(
             given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
         )
+    if state.resume_at not in (None, "admit"):
+        context.at(task, elapsed=state.elapsed)
+        return {"state": state.model_copy(update={"current": context.attempt})}
     context.parts.validators.check(task)
     if task.start == "decompose" and not may_split(task, context):
         task = task.model_copy(update={"start": "solve"})
@@ -66,6 +58,9 @@ async def admit(state: TaskState, context: Context) -> Update:
         if context.given.get("parent_messages"):
             context.said.append(RemoveMessage(id=REMOVE_ALL_MESSAGES))  # a new run is a new conversation
     state = state.model_copy(update={"current": context.attempt})
+    if state.resume_at is not None:
+        context.tell_rewound(state)
+        state = state.model_copy(update={"resume_at": None})
     context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
     try:
         if task.attempt == 1:
@@ -96,6 +91,7 @@ def new_attempt(task: Task) -> Update:
         "next_actions": [],
         "pending_replans": [],
         "revisions": {},
+        "going_on": {},
     }
     return {**fresh, **children, "next_child": 1, "quota_from": 1, "reviewing": False, "failed_by": None}
 
@@ -148,76 +144,3 @@ async def _precheck(check: Component, context: Context) -> Verdict:
         return cast(Verdict, await check(context, task=context.attempt))
     except CallFailed as failure:
         return Verdict(error=str(failure))
-
-
-def read_task(
-    given: Any,
-    messages: Sequence[BaseMessage],
-    task_id: str | None,
-    policy: SolvePolicy,
-    *,
-    previous: Task | None = None,
-) -> Task:
-    """Make a task of what the caller gave.
-
-    Args:
-        given: A text, TaskBrief, RootTaskAnchor or Task, also as plain data; None takes the last human message.
-        messages: The conversation.
-        task_id: The root's id; None is `t`.
-        policy: Its limits.
-        previous: The last task on this thread; a new run gets the next run number.
-
-    Raises:
-        InvalidInputError: There is no task, it is empty, or it breaks a bound.
-    """
-    value = _typed(given if given is not None else last_human_text(messages))
-    if isinstance(value, Task):
-        return value
-    if isinstance(value, str):
-        _check_text(value, policy.max_spec_chars)
-    brief = brief_of(value)
-    return Task(
-        id=check_root_id(task_id if task_id is not None else ROOT_ID),
-        spec=value if isinstance(value, str) else render_brief(brief),
-        brief=brief,
-        anchor=anchor_of(value),
-        run=previous.run + 1 if previous is not None else 1,
-        lineage=[same_task(brief.objective)],
-        gated=isinstance(value, RootTaskAnchor),
-    )
-
-
-def _check_text(text: str, limit: int) -> None:
-    if not text.strip():
-        raise InvalidInputError("task is empty: say what is to be done", field="task", value=text)
-    if len(text) > limit:
-        raise InvalidInputError(
-            f"task has {len(text)} characters, max_spec_chars is {limit}: shorten it, or raise the limit",
-            field="task",
-            value=text,
-        )
-
-
-def last_human_text(messages: Sequence[BaseMessage]) -> str | None:
-    """The text of the last human message."""
-    return next((message.text for message in reversed(messages) if message.type == "human"), None)
-
-
-def _typed(value: Any) -> str | TaskBrief | RootTaskAnchor | Task:
-    if isinstance(value, str | TaskBrief | RootTaskAnchor | Task):
-        return value
-    if isinstance(value, Mapping):
-        kind = Task if "spec" in value else TaskBrief if "reason" in value else RootTaskAnchor
-        try:
-            return kind.model_validate(dict(value))
-        except ValidationError as error:
-            raise InvalidInputError(invalid_fields("task", error), field="task", value=value) from error
-    if value is None:
-        raise InvalidInputError(
-            "there is no task: give {'task': ...} or {'messages': [...]} with a human message", field="task"
-        )
-    raise InvalidInputError(
-        f"task is a {type(value).__name__}: give a str, a TaskBrief or a RootTaskAnchor",
-        field="task",
-        value=value,
-    )

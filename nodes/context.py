@@ -21,6 +21,7 @@ from langgraph.types import RetryPolicy
 from pydantic import BaseModel
 
 from langgraph_recursive.state._model import plain
+from langgraph_recursive.state.context_reads import ContextRead
 from langgraph_recursive.state.errors import (
     CallTimeoutError,
     ComponentError,
@@ -31,10 +32,12 @@ from langgraph_recursive.state.errors import (
 from langgraph_recursive.state.event import EventType
 from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace, TraceType
 from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation import ValidationPlan
 
+from .allowance import call_reads
 from .effects import Body, Invoke, Start, gather
 from .meter import Meter, metering
 from .policy import SolvePolicy
@@ -93,6 +96,7 @@ class Context:
         plan: The validation plan under way: durable calls are named after it, and their records bound to it.
         spent: What this execution has spent; the node's wrapper stores it.
         log: Traces of this execution, likewise.
+        reads: What this execution has read of context references, likewise.
         said: What an `agent_parent` and others said in this execution, likewise.
     """
 
@@ -108,6 +112,7 @@ class Context:
     plan: ValidationPlan | None = None
     spent: Usage = field(default_factory=Usage)
     log: list[SolveTrace] = field(default_factory=list)
+    reads: list[ContextRead] = field(default_factory=list)
     said: list[BaseMessage] = field(default_factory=list)
 
     def at(self, task: Task, *, elapsed: float) -> None:
@@ -142,6 +147,11 @@ class Context:
     def emit(self, kind: EventType, *, usage: Usage | None = None, seconds: float | None = None, **data: Any) -> None:
         """Tell those who stream what happened to the attempt at work."""
         self.run.emit(kind, self.attempt, data, usage=usage, seconds=seconds)
+
+    def tell_rewound(self, state: TaskState) -> None:
+        """Tell that the attempt at work goes on where a rewind put it; a cousin only goes on where it was."""
+        if state.attempts and state.attempts[-1].rewound:
+            self.emit("rewound", at=state.resume_at, undone=[known.id for known in state.attempts if known.rewound])
 
     def count(self, usage: Usage) -> None:
         """Count something that is not a call."""
@@ -211,11 +221,12 @@ class Context:
         """A context for one component call: its repeats share one deadline, and it counts for itself."""
         timeout = self.policy.call_timeout
         until = None if timeout is None else time.monotonic() + timeout
-        return dataclasses.replace(self, spent=Usage(), log=[], until=until)
+        return dataclasses.replace(self, spent=Usage(), log=[], reads=[], until=until)
 
     def absorb(self, fork: Context) -> None:
-        """Count what a fork spent."""
+        """Count what a fork spent and read."""
         self.spent += fork.spent
+        self.reads += fork.reads
 
     def start(
         self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None
@@ -240,13 +251,14 @@ class Context:
         return name if self.plan is None else f"{name}-{self.plan.mark}"
 
     def result(self, record: Mapping[str, Any]) -> Any:
-        """Count what a call spent and return its value.
+        """Count what a call spent and read, and return its value.
 
         Raises:
             CallFailed: It gave none, or it was made under another validation plan.
             TaskStopped: The task was stopped meanwhile.
         """
         self.spent += Usage.model_validate(record["usage"] if "usage" in record else record["branch"])
+        self.reads += map(ContextRead.model_validate, record.get("reads", ()))
         if stopped := record.get("stopped"):
             raise TaskStopped(*stopped)
         if error := record.get("error"):
@@ -269,6 +281,18 @@ class Context:
         [record] = await gather([await start])
         return self.result(record)
 
+    async def call_anew(self, name: str, function: Target, *args: Any) -> Any:
+        """Call something in a slot, with retries and a time-out, and return its value. A resume calls it again.
+
+        For what must be seen as it is now, whatever a checkpoint remembers.
+        """
+        start = self.start(name, function, *args)
+        while True:
+            try:
+                return self.result(await start.body())
+            except _TryAgain:
+                await Invoke(asyncio.sleep, _delay(cast(RetryPolicy, self.policy.retry)))
+
     async def side_by_side(
         self, branches: Sequence[tuple[str, Callable[[Context], Body[Model]]]], kind: type[Model]
     ) -> list[Model]:
@@ -290,17 +314,23 @@ class Context:
         # "branch", not "usage": the calls inside have records of their own, and a resume counts those.
         try:
             with entered(fork):
-                return {"value": plain(await body(fork)), "branch": plain(fork.spent)}
+                record = {"value": plain(await body(fork))}
         except TaskStopped as stop:
-            return {"stopped": [stop.halt, stop.detail], "branch": plain(fork.spent)}
+            record = {"stopped": [stop.halt, stop.detail]}
         except CallFailed as failure:
-            return {"error": failure.args, "branch": plain(fork.spent)}
+            record = {"error": failure.args}
+        return {**record, "branch": plain(fork.spent), **_read_in(fork.reads)}
 
 
 def _delay(retry: RetryPolicy) -> float:
     """Seconds before the second try, as LangGraph waits."""
     delay = min(retry.max_interval, retry.initial_interval)
     return delay + random.uniform(0, 1) if retry.jitter else delay
+
+
+def _read_in(reads: list[ContextRead]) -> dict[str, Any]:
+    """What a call's record says about its reads: nothing where there are none."""
+    return {"reads": plain(reads)} if reads else {}
 
 
 def _same(value: Any) -> Any:
@@ -353,9 +383,10 @@ class _Call:
         self.convert = convert
         self.tries = 0
         self.spent = Usage()
+        self.reads: list[ContextRead] = []
 
     async def body(self) -> dict[str, Any]:
-        """Make one try and return its record: a value or an error, and what all tries spent."""
+        """Make one try and return its record: a value or an error, and what all tries spent and read."""
         run, task = self.context.run, self.context.task
         self.tries += 1
         owner = task.id if task is not None else ""
@@ -365,7 +396,8 @@ class _Call:
         except TaskStopped as stop:
             record = {"stopped": [stop.halt, stop.detail]}
         plan = self.context.plan
-        return {**record, "usage": plain(self.spent), **({} if plan is None else {"token": plan.token})}
+        token = {} if plan is None else {"token": plan.token}
+        return {**record, "usage": plain(self.spent), **_read_in(self.reads), **token}
 
     async def _tried(self) -> dict[str, Any]:
         asked = time.monotonic()
@@ -375,6 +407,7 @@ class _Call:
             self.context.until += started - asked  # the time-out is on the call, not on waiting for its turn
         meter = self._meter()
         token = metering.set(meter)
+        reading = call_reads.set(self.reads)
         try:
             meter.open()
             value = self.convert(await Invoke(self.function, *self.args, timeout=self.context.remaining))
@@ -389,6 +422,7 @@ class _Call:
         finally:
             give()
             metering.reset(token)
+            call_reads.reset(reading)
             self._count(meter.close(), time.monotonic() - started)
         self.context.check()
         return {"value": value}
@@ -409,8 +443,10 @@ class _Call:
         policy = self.context.policy.retry
         if policy is None or self.tries >= policy.max_attempts:
             return False
-        if self.context.until is not None and time.monotonic() > self.context.until:
-            return False
+        wait = min(policy.max_interval, policy.initial_interval * policy.backoff_factor ** (self.tries - 1))
+        remaining = self.context.remaining
+        if remaining is not None and remaining <= wait:
+            return False  # its time would be up before the next try
         wanted = policy.retry_on
         if isinstance(wanted, type):
             return isinstance(error, wanted)
