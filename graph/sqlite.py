@@ -61,6 +61,10 @@ _Statements = list[_Statement]
 _deferred: ContextVar[_Statements | None] = ContextVar("deferred_statements", default=None)
 
 
+_NESTED = "|"
+_DELETE_OLDER = "DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
+
+
 class GroupedSqliteSaver(SqliteSaver):
     """LangGraph's SQLite saver with grouped writes, for sync and async use alike.
 
@@ -72,6 +76,9 @@ class GroupedSqliteSaver(SqliteSaver):
             and is refused: use `InMemorySaver`.
         timeout: Seconds to wait while another process holds the database.
         serde: The serializer; LangGraph's default when None.
+        nested_history: Whether to keep every checkpoint of nested graphs, as LangGraph's own savers do. Only the newest
+            of each is ever read to resume, show or rewind a task, so by default the older ones go as it is stored: a
+            wide tree takes a fraction of the room. The outermost graph keeps its whole history either way.
 
     Raises:
         ValueError: The path names an in-memory database.
@@ -84,7 +91,9 @@ class GroupedSqliteSaver(SqliteSaver):
         *,
         timeout: float = DEFAULT_TIMEOUT,
         serde: SerializerProtocol | None = None,
+        nested_history: bool = False,
     ) -> None:
+        self._nested_history = nested_history
         self._db = _Database(os.fspath(path), timeout)
         super().__init__(self._db.writer.conn, serde=serde)
         self.is_setup = True
@@ -155,6 +164,35 @@ class GroupedSqliteSaver(SqliteSaver):
             self._db.writer.write(recorder.statements)
         else:
             deferred.extend(recorder.statements)
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint; in the same transaction a nested graph's older ones go."""
+        namespace = config["configurable"].get("checkpoint_ns", "")
+        if self._nested_history or _NESTED not in namespace:
+            return super().put(config, checkpoint, metadata, new_versions)
+        older = (config["configurable"]["thread_id"], namespace, checkpoint["id"])
+        with self._one_write():
+            stored = super().put(config, checkpoint, metadata, new_versions)
+            with self.cursor() as cursor:
+                for table in ("checkpoints", "writes"):
+                    cursor.execute(_DELETE_OLDER.format(table=table), older)
+        return stored
+
+    @contextmanager
+    def _one_write(self) -> Iterator[None]:
+        """Put the writes made inside into one job."""
+        if _deferred.get() is not None:
+            yield
+            return
+        with _recording() as statements:
+            yield
+        self._db.writer.write(statements)
 
     async def aput(
         self,
@@ -263,6 +301,7 @@ def open_sqlite(
     *,
     timeout: float = DEFAULT_TIMEOUT,
     serde: SerializerProtocol | None = None,
+    nested_history: bool = False,
 ) -> GroupedSqliteSaver:
     """Open a saver in a SQLite file, for `with`, `async with`, or `close` by hand.
 
@@ -270,11 +309,12 @@ def open_sqlite(
         path: The database file, made when missing.
         timeout: Seconds to wait while another process holds the database.
         serde: The serializer; LangGraph's default when None.
+        nested_history: Whether to keep every checkpoint of nested graphs; by default only the newest of each.
 
     Returns:
         The saver, for `invoke` and `ainvoke` alike.
     """
-    return GroupedSqliteSaver(path, timeout=timeout, serde=serde)
+    return GroupedSqliteSaver(path, timeout=timeout, serde=serde, nested_history=nested_history)
 
 
 class _Recorder:
