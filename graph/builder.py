@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore
 from langgraph_recursive.nodes import components as roles
 from langgraph_recursive.nodes.combine import SolvingAggregator
 from langgraph_recursive.nodes.components import Component, Components
+from langgraph_recursive.nodes.context_store import ContextStore
 from langgraph_recursive.nodes.parts.aggregators import llm_aggregator
 from langgraph_recursive.nodes.parts.atomizers import depth_based, llm_atomizer
 from langgraph_recursive.nodes.parts.decomposers import llm_decomposer
@@ -21,7 +22,13 @@ from langgraph_recursive.nodes.parts.solvers import LLMSolver, llm_solver
 from langgraph_recursive.nodes.parts.validators import ModelValidator, ValidatorTools
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.validators import Validators
-from langgraph_recursive.state.errors import InvalidInputError, MissingDependencyError, MissingSolverError
+from langgraph_recursive.state.artifacts import ArtifactResolver
+from langgraph_recursive.state.errors import (
+    ComponentError,
+    InvalidInputError,
+    MissingDependencyError,
+    MissingSolverError,
+)
 from langgraph_recursive.state.validation import ValidationPolicy
 
 from .machine import state_machine
@@ -47,6 +54,8 @@ def create_recursive_solver(
     validator_model: str | BaseChatModel | None = None,
     root_validator_model: str | BaseChatModel | None = None,
     validator_tools: ValidatorTools | None = None,
+    artifact_resolver: ArtifactResolver | None = None,
+    context_store: ContextStore | BaseStore | None = None,
     policy: SolvePolicy | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
@@ -78,9 +87,13 @@ def create_recursive_solver(
         validator_tools: `(report) -> session`: makes the validator's own tools for one run in the scopes evidence,
             hypothesis and root, such as a `WebSession`. Without them no source can be opened, so the scope evidence
             passes on resolved artifacts only.
+        artifact_resolver: Finds the artifacts that reports refer to, such as `StoreArtifacts`. Each is a required check
+            of the answer; without a resolver no artifact can be told, and such a report is not accepted.
+        context_store: Keeps the snapshots that briefs grant with `context_refs`; by default it is in `store`. Who the
+            user is, `user_id` in the Runtime context or in `config["configurable"]` says.
         policy: The limits.
         checkpointer: LangGraph saver; needed to resume.
-        store: LangGraph store, for the parts.
+        store: LangGraph store, for the parts and for context snapshots.
         name: Name of the graph and of the message it answers with.
 
     Returns:
@@ -113,6 +126,8 @@ def create_recursive_solver(
             chat if chat is not None else _model_of(solver),
             validator_tools,
         ),
+        artifacts=_resolver(artifact_resolver),
+        contexts=_contexts(context_store if context_store is not None else store),
         **_judging(reviewer, decomposer, chat, policy),
     )
     return compiled_solver(parts, policy, checkpointer=checkpointer, store=store, name=name)
@@ -209,6 +224,20 @@ def _validators(
         gate=everywhere or root is not None,
         tool_rounds=0 if tools is None else policy.max_tool_rounds,
     )
+
+
+def _resolver(resolver: ArtifactResolver | None) -> ArtifactResolver | None:
+    if resolver is not None and not callable(getattr(resolver, "resolve", None)):
+        raise ComponentError(
+            f"artifact_resolver = {resolver!r}: needs resolve(ref, *, root, user_id)",
+            field="artifact_resolver",
+            value=resolver,
+        )
+    return resolver
+
+
+def _contexts(store: ContextStore | BaseStore | None) -> ContextStore | None:
+    return store if store is None or isinstance(store, ContextStore) else ContextStore(store)
 
 
 def _named(role: roles.Role, given: Sequence[Any] | Callable[..., Any]) -> list[Component]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from langgraph.checkpoint.base import CheckpointTuple
 
+from langgraph_recursive.state.context_reads import ContextRead, chars_read
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
@@ -26,11 +27,13 @@ class TaskRecord:
         namespace: Its checkpoint namespace.
         state: Its state, also where it was written but not yet in a checkpoint.
         usage: What it has spent, calls included whose node had not ended.
+        reads: What it has read of context references, likewise.
     """
 
     namespace: str
     state: TaskState
     usage: Usage
+    reads: list[ContextRead]
 
     @property
     def task(self) -> Task:
@@ -45,10 +48,11 @@ class TaskRecord:
 
 @dataclass(frozen=True)
 class Spent:
-    """What earlier processes spent and did, by run number."""
+    """What earlier processes spent and did, by run number; what they read, in characters, also by task."""
 
     usage: dict[int, Usage]
     traces: dict[int, list[SolveTrace]]
+    reads: dict[tuple[int, str], int]
 
 
 def records(checkpoints: Iterable[CheckpointTuple], *, under: str = "") -> list[TaskRecord]:
@@ -78,15 +82,23 @@ def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:
     state = TaskState.model_validate(stored)
     # Calls of a node that has not ended have records of their own; one that has ended counted them.
     calls = [] if written else [value for _, channel, value in writes if channel == _RETURN]
-    done = [call["usage"] for call in calls if isinstance(call, Mapping) and "usage" in call]
-    return TaskRecord(namespace, state, sum((Usage.model_validate(usage) for usage in done), state.spent))
+    done = [call for call in calls if isinstance(call, Mapping) and "usage" in call]
+    usage = sum((Usage.model_validate(call["usage"]) for call in done), state.spent)
+    reads = [ContextRead.model_validate(read) for call in done for read in call.get("reads", ())]
+    return TaskRecord(namespace, state, usage, [*state.context_reads, *reads])
 
 
 def spent_by_run(tasks: Iterable[TaskRecord]) -> Spent:
-    """Add up usage and traces of all tasks, run by run."""
+    """Add up usage and traces of all tasks, run by run.
+
+    A task that was revised has several records, each with all that it had read: the most counts.
+    """
     usage: dict[int, Usage] = defaultdict(Usage)
     traces: dict[int, list[SolveTrace]] = defaultdict(list)
+    reads: dict[tuple[int, str], int] = defaultdict(int)
     for record in tasks:
         usage[record.task.run] += record.usage
         traces[record.task.run] += record.log
-    return Spent(dict(usage), dict(traces))
+        key = (record.task.run, record.task.root_ref)
+        reads[key] = max(reads[key], chars_read(record.reads))
+    return Spent(dict(usage), dict(traces), dict(reads))

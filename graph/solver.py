@@ -15,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from langgraph_recursive.nodes.intake import last_human_text, read_task
-from langgraph_recursive.nodes.node import RUN_KEY
+from langgraph_recursive.nodes.node import RUN_KEY, run_of
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
 from langgraph_recursive.nodes.validators import Validators
@@ -33,6 +33,7 @@ from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 
 from .history import records, spent_by_run
+from .live import LiveRuns
 
 __all__ = ("RecursiveSolver",)
 
@@ -47,6 +48,7 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
     only a dict, opens one `Run` for the whole tree, and rebuilds it from the checkpoints on a resume.
     """
 
+    live: LiveRuns
     policy: SolvePolicy
     validators: Validators
 
@@ -56,6 +58,7 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         solver = cls.__new__(cls)
         solver.__dict__.update(compiled.__dict__)
         solver.policy = policy
+        solver.live = LiveRuns()
         solver.validators = validators
         return solver
 
@@ -94,7 +97,10 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         if not self._is_child(input, config):
             opening = _Opening(self, input, config)
             input, config = opening.input, opening.opened(opening.read() if opening.saver else [])
-        yield from super().stream(input, config, **kwargs)
+            with self.live.noted(run_of(config)):
+                yield from super().stream(input, config, **kwargs)
+        else:
+            yield from super().stream(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Run and stream on the event loop, as `CompiledStateGraph.astream` does.
@@ -105,8 +111,12 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverO
         if not self._is_child(input, config):
             opening = _Opening(self, input, config)
             input, config = opening.input, opening.opened(await opening.aread() if opening.saver else [])
-        async for chunk in super().astream(input, config, **kwargs):
-            yield chunk
+            with self.live.noted(run_of(config)):
+                async for chunk in super().astream(input, config, **kwargs):
+                    yield chunk
+        else:
+            async for chunk in super().astream(input, config, **kwargs):
+                yield chunk
 
     def _is_child(self, input: Any, config: RunnableConfig | None) -> bool:
         """Whether this is a child task of this solver's open run: `subtasks` hands over an attempt.
@@ -245,6 +255,7 @@ class _Opening:
             history=spent.usage,
             traces=spent.traces,
             reads=spent.reads,
+            thread_id=str(self.conf["thread_id"]) if self.conf.get("thread_id") else None,
         )
         config: RunnableConfig = {
             "configurable": {RUN_KEY: run},

@@ -7,7 +7,9 @@ if __name__ != "langgraph_recursive.nodes":
 
 from langgraph_recursive.state.verdict import accept, reject
 
+from .artifacts import StoreArtifacts
 from .components import Part
+from .context_store import ContextStore
 from .parts import (
     agent_parent,
     always_accept,
@@ -23,17 +25,21 @@ from .parts import (
     meta_spec,
 )
 from .policy import SolvePolicy
+from .reading import aread_context, read_context
 
 if TYPE_CHECKING:
     from .parts.embedded import EmbeddedChatModel
 
 __all__ = (
+    "ContextStore",
     "EmbeddedChatModel",
     "Part",
     "SolvePolicy",
+    "StoreArtifacts",
     "accept",
     "agent_parent",
     "always_accept",
+    "aread_context",
     "command_validator",
     "depth_based",
     "human_reviewer",
@@ -44,6 +50,7 @@ __all__ = (
     "llm_solver",
     "llm_verifier",
     "meta_spec",
+    "read_context",
     "reject",
 )
 

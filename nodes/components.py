@@ -19,6 +19,7 @@ from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter, ValidationError
 
 from langgraph_recursive.state._model import plain
+from langgraph_recursive.state.artifacts import ArtifactResolver
 from langgraph_recursive.state.brief import SubTask
 from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
 from langgraph_recursive.state.report import TaskReport
@@ -26,6 +27,7 @@ from langgraph_recursive.state.review import TaskReview
 from langgraph_recursive.state.verdict import Verdict
 
 from .context import CallFailed, Context, entered
+from .context_store import ContextStore
 from .conversions import as_bool, as_lenient_verdict, as_plan, as_report, as_review, as_verdict
 from .effects import adrive, drive
 from .policy import ChildFailure
@@ -285,6 +287,8 @@ class Components:
         on_child_failure: What the rule-based reviewer does with a child that failed; with a reviewer only
             `best_effort` or None.
         validators: Validate answers independently.
+        artifacts: Finds what reports refer to; without it no artifact can be told.
+        contexts: Keeps the snapshots that tasks are granted; without it none can be read.
         closing_aggregate: Whether a rejected combined answer ends the task (the `RecursiveTaskSolver` front).
     """
 
@@ -297,4 +301,6 @@ class Components:
     prechecks: Sequence[Component] = ()
     on_child_failure: ChildFailure | None = "fail_fast"
     validators: Validators = field(default_factory=Validators)
+    artifacts: ArtifactResolver | None = None
+    contexts: ContextStore | None = None
     closing_aggregate: bool = False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphInterrupt
+from langgraph.runtime import get_runtime
 
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import ROOTS_ANCHOR
@@ -46,6 +47,15 @@ def run_of(config: RunnableConfig) -> Run:
     if not isinstance(run, Run):
         raise RuntimeError("this graph runs only through the solver that create_recursive_solver returned")
     return run
+
+
+def _caller(config: RunnableConfig) -> tuple[str, str]:
+    """Thread and user of a run; the Runtime context says the user before the config does."""
+    configurable = config.get("configurable", {})
+    context: Any = get_runtime().context
+    given = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+    user_id = configurable.get("user_id") if given is None else given
+    return str(configurable.get("thread_id") or ""), "" if user_id is None else str(user_id)
 
 
 class Node(Runnable[dict[str, Any], dict[str, Any]]):
@@ -96,6 +106,7 @@ class _Execution:
 
     def __init__(self, node: Node, values: dict[str, Any], config: RunnableConfig) -> None:
         self.run = run_of(config)
+        self.run.called_by(*_caller(config))
         self.solver_name = node.solver_name
         self.started = time.monotonic()
         # A stored value may come back as plain data (strict msgpack, a server); an instance passes as it is.
@@ -105,6 +116,7 @@ class _Execution:
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
             self.state = self.state.model_copy(update={"current": self.context.attempt})
+            self.run.allowances.know(self.context.attempt, self.state.context_reads)
         self.context.draws = node.name in ("solve", "aggregate", "verify")
         self.context.closing = self.context.draws and self.state.out_of_budget is not None
         if not self._of_child():
@@ -123,12 +135,15 @@ class _Execution:
         """
         before = update.pop("state", self.state)
         if before.attempt.parent_id is not None:
-            update["current"] = update.get("current", before.attempt).model_copy(update={"anchor": ROOTS_ANCHOR})
+            update["current"] = update.get("current", before.attempt).model_copy(
+                update={"anchor": ROOTS_ANCHOR, "owner": None}
+            )
         channels = {"attempt": plain(update.pop("attempt"))} if "attempt" in update else {}
         after = before.model_copy(
             update={
                 **update,
                 "log": [*before.log, *self.context.log],
+                "context_reads": [*before.context_reads, *self.context.reads],
                 "spent": before.spent + self.context.spent,
                 "elapsed": before.elapsed + time.monotonic() - self.started,
             }

@@ -20,10 +20,12 @@ from langgraph_recursive.state.brief import ROOTS_ANCHOR, RootTaskAnchor
 from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.event import Event, EventType
 from langgraph_recursive.state.ids import is_under
+from langgraph_recursive.state.owner import Owner
 from langgraph_recursive.state.task import HaltType, Task
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
+from .allowance import Allowances
 from .effects import Effect
 from .ledger import Ledger
 
@@ -111,6 +113,8 @@ class Run:
         durable: Whether there is a saver, so that results of calls are kept.
         history: Usage by run number, from the checkpoints.
         traces: Traces by run number, likewise.
+        reads: Characters read of context references by run number and task, likewise.
+        thread_id: The thread it runs on, if it has one.
     """
 
     def __init__(
@@ -122,29 +126,47 @@ class Run:
         durable: bool,
         history: dict[int, Usage] | None = None,
         traces: dict[int, list[SolveTrace]] | None = None,
+        reads: dict[tuple[int, str], int] | None = None,
+        thread_id: str | None = None,
     ) -> None:
         self.graph = graph
         self.durable = durable
         self.slots = Slots(width)
         self.ledger = Ledger(budget, history)
+        self.allowances = Allowances(reads)
         self._traces: dict[int, list[SolveTrace]] = defaultdict(list, traces or {})
         self._stopped: set[str] = set()
         self.end: float | None = None
         self._deadlines: dict[str, float] = {}
         self._calls: dict[asyncio.Task[Any], str] = {}
+        self._at_work: dict[str, str] = {}
+        self.thread_id = thread_id
         self.id = str(uuid.uuid4())
         self._anchor: RootTaskAnchor = ROOTS_ANCHOR
+        self._owner: Owner | None = None
+        self._caller: tuple[str, str] | None = None
         self._tell: Callable[[Event], None] | None = None
 
     def anchored(self, task: Task) -> Task:
-        """Keep the root's anchor, and give a descendant that copy.
+        """Keep the root's anchor and owner, and give a descendant those copies.
 
         Raises:
             ChangedAnchorError: It is not the anchor that the tree was started with.
+            ChangedUserError: It was started by another user.
         """
         if task.parent_id is None:
-            self._anchor = task.anchor
-        return task.under(self._anchor)
+            task = task.owned_by(self._owner_of(task))
+            self._anchor, self._owner = task.anchor, task.owner
+        owner = self._owner or self._owner_of(task)
+        return task.under(self._anchor).model_copy(update={"owner": owner})
+
+    def called_by(self, thread_id: str, user_id: str) -> None:
+        """Take in on whose behalf this runs, once: before the root's first node."""
+        self._caller = self._caller or (thread_id, user_id)
+
+    def _owner_of(self, task: Task) -> Owner:
+        thread_id, user_id = self._caller or ("", "")
+        return Owner.of_thread(thread_id or self.id, task_id=task.root_ref, user_id=user_id)
 
     def listen(self, writer: Callable[[Any], None]) -> None:
         """Send events to the stream writer of the outermost node that is running.
@@ -189,16 +211,40 @@ class Run:
         """All traces of one run, in the order in which things happened."""
         return sorted(self._traces[run], key=lambda entry: entry.time)
 
-    def stop(self, task_id: str) -> None:
-        """Stop a task and all below it: no further call starts; under the event loop those in flight are cancelled."""
-        self._stopped.add(task_id)
-        for call, owner in list(self._calls.items()):
-            if is_under(owner, task_id):
-                call.cancel()
+    def working(self, task: Task) -> None:
+        """Note that a task is at work."""
+        self._at_work[task.root_ref] = task.id
+
+    def done(self, task: Task) -> None:
+        """Note that a task has ended: when its parent revises it, it is not stopped any more."""
+        self._at_work.pop(task.root_ref, None)
+        self._stopped.discard(task.root_ref)
+
+    @property
+    def at_work(self) -> list[str]:
+        """Ids of the attempts at work."""
+        return sorted(self._at_work.copy().values())
+
+    def stop(self, chain: str) -> None:
+        """Stop a task and all below it: no further call starts; under the event loop those in flight are cancelled.
+
+        May be called from any thread.
+
+        Args:
+            chain: The id of the task's first attempt.
+        """
+        self._stopped.add(chain)
+        for call, owner in self._calls.copy().items():
+            if is_under(owner, chain):
+                call.get_loop().call_soon_threadsafe(self._cancel, call)
+
+    def _cancel(self, call: asyncio.Task[Any]) -> None:
+        if call in self._calls:  # it may have ended meanwhile, and the asyncio task gone on
+            call.cancel()
 
     def stopped(self, task_id: str) -> bool:
         """Whether a task, or one above it, was stopped."""
-        return any(is_under(task_id, stopped) for stopped in self._stopped)
+        return any(is_under(task_id, stopped) for stopped in self._stopped.copy())
 
     def end_after(self, seconds: float | None) -> None:
         """Set when the run's own time is up, once."""

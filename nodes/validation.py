@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from langgraph_recursive.state.answer import Answer
@@ -35,18 +35,20 @@ _ASKED = "outcome"
 
 @dataclass(frozen=True)
 class Resolved:
-    """The artifacts of a report, resolved before a validator is asked.
+    """What is looked up outside the state before a validator is asked.
 
     Attributes:
         verdict: The deterministic checks: a missing artifact or another hash is `failed`, a resolver that is down
             `unknown`, one of another root or user and a forged shape an `error`. None when there are no artifacts.
         entries: What was resolved, for the validators; `source` is the id that a check may cite.
         hashes: Content hashes; the plan depends on them.
+        reads: What the attempt read of its context references.
     """
 
     verdict: Verdict | None = None
     entries: Sequence[Entry] = ()
-    hashes: Sequence[str] = field(default=())
+    hashes: Sequence[str] = ()
+    reads: Sequence[Entry] = ()
 
 
 async def validated(state: TaskState, context: Context, resolved: Resolved | None = None) -> ValidationResult:
@@ -62,13 +64,13 @@ async def validated(state: TaskState, context: Context, resolved: Resolved | Non
     Args:
         state: The task, with the report to validate.
         context: The node's context.
-        resolved: The report's artifacts.
+        resolved: The report's artifacts, and what was read for it.
     """
     resolved = resolved or Resolved()
     task, report = context.attempt, state.answered
     validators = context.parts.validators
     model, gate, policy = validators.of(task), validators.gates(task), validators.policy
-    trajectory = trajectory_of(state)
+    trajectory = [*resolved.reads, *trajectory_of(state)]
     plan = compile_plan(
         task,
         report,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from langgraph_recursive.state.artifacts import artifact_verdict
+from langgraph_recursive.state.materials import Entry
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
 from langgraph_recursive.state.verdict import ValidationResult
 
+from .artifacts import artifact_findings
 from .context import Context
 from .node import Update
 from .outcome import accepted, halted
-from .validation import validated
+from .reading import entries_read
+from .validation import Resolved, validated
 
 __all__ = ("verify",)
 
@@ -22,7 +26,7 @@ async def verify(state: TaskState, context: Context) -> Update:
     called again by itself (rules.md 15). Only what the root gate says goes to recovery whatever it is: its first error
     too is put to the task once more.
     """
-    result = await validated(state, context)
+    result = await validated(state, context, await _resolved(state, context))
     gate = {"gate_attempts": state.gate_attempts + 1} if result.gate is not None else {}
     if result.checks or result.outcome == "error":
         context.trace("VERIFIED", _told(result))
@@ -34,6 +38,17 @@ async def verify(state: TaskState, context: Context) -> Update:
         issues = "; ".join(result.issues)
         return {**gate, **halted(state, context, "validator_error", issues, report=report, verdict=result)}
     return {**gate, "verdict": result, "report": report}
+
+
+async def _resolved(state: TaskState, context: Context) -> Resolved:
+    """Look up the artifacts that the report refers to, and what the attempt really read."""
+    findings = await artifact_findings(state.answered, context)
+    return Resolved(
+        verdict=artifact_verdict(findings),
+        entries=[Entry(kind="artifact", source=found.name, text=found.text) for found in findings if found.text],
+        hashes=[found.fingerprint for found in findings],
+        reads=await entries_read(state, context),
+    )
 
 
 def _rejected(state: TaskState, result: ValidationResult) -> TaskReport:

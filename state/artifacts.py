@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from ._model import Data, canonical_json
 from .errors import invalid_fields
+from .ids import is_plain_name
 from .owner import Owner
 from .report import ArtifactRef
 from .verdict import ValidationCheck, Verdict
@@ -36,7 +37,6 @@ __all__ = (
 ARTIFACTS = 64
 """Artifacts of one report at most."""
 
-_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LABEL_CHARS = 128
 
@@ -116,7 +116,7 @@ def content_hash(content: bytes | str) -> str:
 def reference_faults(ref: ArtifactRef) -> str:
     """Say why a reference has not the form of one, or an empty text. Such a reference never reaches the resolver."""
     for field in ("artifact_id", "version"):
-        if not _NAME.fullmatch(getattr(ref, field)):
+        if not is_plain_name(getattr(ref, field)):
             return f"{field} = {getattr(ref, field)[:_LABEL_CHARS]!r} is no plain name of at most 128 characters"
     if not _HASH.fullmatch(ref.content_hash):
         return f"content_hash = {ref.content_hash[:_LABEL_CHARS]!r} is no sha256 in hexadecimal"

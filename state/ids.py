@@ -9,10 +9,11 @@ import re
 
 from .errors import InvalidInputError
 
-__all__ = ("ROOT_ID", "check_root_id", "child_id", "fix_id", "is_under", "root_ref")
+__all__ = ("ROOT_ID", "check_root_id", "child_id", "fix_id", "is_plain_name", "is_under", "root_ref")
 
 ROOT_ID = "t"
 _ROOT = re.compile(r"[A-Za-z0-9-]{1,40}\Z")
+_PLAIN = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
 _FIX = re.compile(r"_fix_\d+\Z")
 
 
@@ -49,3 +50,11 @@ def root_ref(task_id: str) -> str:
 def is_under(task_id: str, ancestor: str) -> bool:
     """Tell whether an id is `ancestor`, one of its fixes, or in the tree below either."""
     return task_id == ancestor or task_id.startswith((f"{ancestor}.", f"{ancestor}_fix_"))
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether a text is the plain name of an artifact or snapshot: at most 128 letters, digits and `.`, `_`, `:`, `-`.
+
+    So never a path: no slash, no `..`, nothing hidden.
+    """
+    return _PLAIN.match(text) is not None
