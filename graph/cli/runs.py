@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import inspect
 import os
-import pkgutil
 import sqlite3
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from langchain_core import messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import BaseModel, ValidationError
-
-import langgraph_recursive.state as state_room
+from pydantic import ValidationError
 
 from ..history import TaskRecord, records
 from ..sqlite import GroupedSqliteSaver, open_sqlite
@@ -55,7 +47,7 @@ def open_runs(db: Path | None, *, make: bool = False) -> Iterator[Runs]:
     elif not path.exists():
         raise Problem(f"there are no runs yet: no database at {path}")
     try:
-        saver = open_sqlite(path, serde=JsonPlusSerializer(allowed_msgpack_modules=_stored_types()))
+        saver = open_sqlite(path)
     except sqlite3.DatabaseError as error:
         raise Problem(f"--db {path}: {told(error)}") from error
     try:
@@ -63,22 +55,6 @@ def open_runs(db: Path | None, *, make: bool = False) -> Iterator[Runs]:
             yield Runs(path, saver)
     except sqlite3.Error as error:
         raise Problem(f"database {path}: {told(error)}", code=FAILED) from error
-
-
-def _stored_types() -> list[tuple[str, ...]]:
-    """The classes that lie in our checkpoints: nothing else in the file is made into an object."""
-    modules = [
-        importlib.import_module(f"{state_room.__name__}.{entry.name}")
-        for entry in pkgutil.iter_modules(state_room.__path__)
-    ]
-    ours = [
-        found
-        for module in modules
-        for found in vars(module).values()
-        if inspect.isclass(found) and issubclass(found, BaseModel | Enum)
-    ]
-    theirs = [getattr(messages, name) for name in ("AIMessage", "HumanMessage", "SystemMessage", "ToolMessage")]
-    return sorted({(found.__module__, found.__name__) for found in (*ours, *theirs)})
 
 
 class Runs:
