@@ -30,7 +30,7 @@ from .parts.validators import ModelValidator, model_identity, repr_of
 
 __all__ = ("Resolved", "validated")
 
-_ASKED = "outcome"
+_OUTCOME = "outcome"
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _unfinished(report: TaskReport) -> ValidationCheck:
     """An executor's own `partial` is a failed check: an unfinished answer never counts as success (rules.md 5)."""
     open_points = [*report.validation.open_issues, *report.remaining_issues]
     return ValidationCheck(
-        check_id=_ASKED,
+        check_id=_OUTCOME,
         status="failed",
         justification=f"the answer is reported as partial: {'; '.join(open_points) or 'no reason given'}",
     )
