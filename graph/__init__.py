@@ -11,6 +11,8 @@ from langgraph_recursive.state.budget import Budget
 
 from .builder import create_recursive_solver
 from .front import RecursiveTaskSolver, SolveResult
+from .live import stop_task
+from .rewind import RewindPoint, arewind, rewind
 from .solver import RecursiveSolver
 
 if TYPE_CHECKING:
@@ -21,11 +23,15 @@ __all__ = (
     "Estimate",
     "RecursiveSolver",
     "RecursiveTaskSolver",
+    "RewindPoint",
     "SolvePolicy",
     "SolveResult",
+    "arewind",
     "create_recursive_solver",
     "estimate",
     "open_sqlite",
+    "rewind",
+    "stop_task",
 )
 
 

@@ -61,11 +61,12 @@ def state_machine(
     parts: Components, policy: SolvePolicy, name: str
 ) -> StateGraph[SolverState, None, SolverInput, SolverOutput]:
     """Wire the nodes (design.md section 3)."""
+    later = [node for node in NODES if node != "admit"]  # a rewind may put a task at any of them
     graph = StateGraph(SolverState, input_schema=SolverInput, output_schema=SolverOutput)
     for node_name, body in NODES.items():
         graph.add_node(node_name, cast(Any, Node(node_name, body, parts, policy, name)))
     graph.add_edge(START, "admit")
-    graph.add_conditional_edges("admit", _Route(after_admit), ["decompose", "solve", "aggregate", END])
+    graph.add_conditional_edges("admit", _Route(after_admit), [*later, END])
     graph.add_conditional_edges("decompose", _Route(after_decompose), ["subtasks", "solve", END])
     graph.add_edge("subtasks", "review")
     graph.add_conditional_edges("review", _Route(after_review), ["aggregate", "decompose", "review", "subtasks", END])

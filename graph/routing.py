@@ -17,9 +17,9 @@ def _of(channels: Mapping[str, Any]) -> TaskState:
 
 
 def after_admit(channels: Mapping[str, Any]) -> str:
-    """A refused spec ends the task; else the attempt starts at the node that makes its answer."""
+    """A refused spec ends the task; else its answer is made, or it goes on where a rewind put it."""
     state = _of(channels)
-    return END if state.halt else state.attempt.start
+    return END if state.halt else state.resume_at or state.attempt.start
 
 
 def after_decompose(channels: Mapping[str, Any]) -> str:

@@ -123,6 +123,7 @@ class Context:
             elapsed: Seconds the task has already taken.
         """
         self.task = self.run.anchored(task)
+        self.run.working(task)
         if task.parent_id is None and self.policy.budget.max_seconds is not None:
             self.run.end_after(self.policy.budget.max_seconds - elapsed)
         limit = self.policy.max_task_seconds

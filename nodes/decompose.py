@@ -60,7 +60,7 @@ def _kept(state: TaskState) -> list[PlannedChild]:
 async def _is_atomic(state: TaskState, context: Context) -> bool:
     task = state.attempt
     atomizer = context.parts.atomizer
-    if atomizer is None or task.attempt > 1 or state.replanning:
+    if atomizer is None or state.standing or state.replanning:
         return False
     return cast(bool, await atomizer(context, task=task, depth=task.depth))
 

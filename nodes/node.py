@@ -107,6 +107,7 @@ class _Execution:
     def __init__(self, node: Node, values: dict[str, Any], config: RunnableConfig) -> None:
         self.run = run_of(config)
         self.run.called_by(*_caller(config))
+        self.name = node.name
         self.solver_name = node.solver_name
         self.started = time.monotonic()
         # A stored value may come back as plain data (strict msgpack, a server); an instance passes as it is.
@@ -117,6 +118,8 @@ class _Execution:
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
             self.state = self.state.model_copy(update={"current": self.context.attempt})
             self.run.allowances.know(self.context.attempt, self.state.context_reads)
+            if self.state.resume_at is not None:
+                self.context.tell_rewound(self.state)
         self.context.draws = node.name in ("solve", "aggregate", "verify")
         self.context.closing = self.context.draws and self.state.out_of_budget is not None
         if not self._of_child():
@@ -139,6 +142,8 @@ class _Execution:
                 update={"anchor": ROOTS_ANCHOR, "owner": None}
             )
         channels = {"attempt": plain(update.pop("attempt"))} if "attempt" in update else {}
+        if self.name != "admit":
+            update["resume_at"] = None
         after = before.model_copy(
             update={
                 **update,
@@ -150,6 +155,7 @@ class _Execution:
         )
         if after.ended:
             self.run.ledger.release(after.attempt.run, after.attempt.root_ref)
+            self.run.done(after.attempt)
         if after.attempt.parent_id is None:
             if after.ended:
                 channels |= outputs(after, self.context, self.solver_name)

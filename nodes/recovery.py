@@ -84,11 +84,12 @@ def _reason_to_halt(state: TaskState, context: Context) -> tuple[HaltType, str] 
         return "budget_exhausted", state.out_of_budget
     if state.verdict is not None and state.verdict.gate is not None:
         return _gate_missed(state, context)
-    seen = repeats([attempt.failures for attempt in state.attempts], policy.stall_window)
+    standing = state.standing
+    seen = repeats([attempt.failures for attempt in standing], policy.stall_window)
     if seen is not None:
         return (
             "recovery_stalled",
-            f"attempt {task.attempt} failed exactly as attempt {state.attempts[seen].attempt} did",
+            f"attempt {task.attempt} failed exactly as attempt {standing[seen].attempt} did",
         )
     if state.made_by == "aggregate" and context.parts.closing_aggregate:
         return "recovery_exhausted", "a combined answer is verified once"

@@ -22,7 +22,7 @@ from .effects import Effect, Handle, Join, Start, gather
 from .node import Update
 from .outcome import deterministic_verdict
 
-__all__ = ("subtasks",)
+__all__ = ("result_of", "subtasks", "with_new_children")
 
 _Record = dict[str, Any]
 
@@ -33,7 +33,7 @@ async def subtasks(state: TaskState, context: Context) -> Update:
     All children are launched at once, in an order that depends on the plan alone, and each waits for its dependencies
     inside: LangGraph tells the calls of a node apart by name and order, so that order must be the same on a resume.
     """
-    state = _with_new_children(state)
+    state = with_new_children(state)
     context.hold_calls(state.attempt.root_ref)
     todo = [child for child in execution_order(state.plan) if child.id not in state.children]
     if context.policy.sequential_children:
@@ -51,7 +51,7 @@ def _spent_out(results: Sequence[ChildResult]) -> list[str]:
     return [result.halt.detail for result in results if result.halt and result.halt.type == "budget_exhausted"]
 
 
-def _with_new_children(state: TaskState) -> TaskState:
+def with_new_children(state: TaskState) -> TaskState:
     """Give the children that reviews approved their place in the plan."""
     created = [
         PlannedChild(id=action.child_id, brief=action.brief)
@@ -73,6 +73,7 @@ def _with_results(state: TaskState, results: Sequence[ChildResult]) -> TaskState
         update={
             "children": {**state.children, **numbered},
             "sequence": state.sequence + len(numbered),
+            "going_on": {name: left for name, left in state.going_on.items() if name not in numbered},
             "next_actions": [
                 action for action in state.next_actions if action.kind == "rerun" and action.child_id not in numbered
             ],
@@ -115,10 +116,10 @@ async def _child(
     ready = all(wanted in found and found[wanted].passed for wanted in child.depends_on)
     if not ready or context.run.stopped(child.id):
         return {"child": None}
-    if lacks := context.hold_calls(child.id, tasks=1):
-        return {"child": None, "lacks": lacks}
     task, seed = _next_task(child, [found[wanted] for wanted in child.depends_on], state, context)
-    result = _result(child, await RunTask(context.run.graph, task, seed), keep=context.parts.reviewer is not None)
+    if lacks := context.hold_calls(child.id, tasks=1 if seed is None else 0):
+        return {"child": None, "lacks": lacks}
+    result = result_of(child, await RunTask(context.run.graph, task, seed), keep=context.parts.reviewer is not None)
     return {"child": plain(result)}
 
 
@@ -145,22 +146,24 @@ def _next_task(
         for result in needed
     ]
     action = next((action for action in state.next_actions if action.child_id == child.id), None)
-    if action is None or action.left is None:
-        task, seed = _first_attempt(child, state.attempt, inputs), None
+    if child.id in state.going_on:
+        seed = state.going_on[child.id]
+        task = seed.attempt
+    elif action is None or action.left is None:
+        task, seed = _first_attempt(child, state.attempt), None
     else:
-        task, seed = _further_attempt(action, inputs, context), seed_of(action)
+        task, seed = _further_attempt(action, context), seed_of(action)
     if action is not None:
         action.launches(task.brief)
-    return task, seed
+    return task.model_copy(update={"parent_id": state.attempt.id, "inputs": inputs or task.inputs}), seed
 
 
-def _further_attempt(action: NextAction, inputs: list[TaskInput], context: Context) -> Task:
+def _further_attempt(action: NextAction, context: Context) -> Task:
     policy = context.policy
-    task = continued(action, max_attempts=policy.max_attempts, evidence_chars=policy.max_evidence_chars)
-    return task.model_copy(update={"inputs": inputs or task.inputs})
+    return continued(action, max_attempts=policy.max_attempts, evidence_chars=policy.max_evidence_chars)
 
 
-def _first_attempt(child: PlannedChild, parent: Task, inputs: list[TaskInput]) -> Task:
+def _first_attempt(child: PlannedChild, parent: Task) -> Task:
     return Task(
         id=child.id,
         spec=render_brief(child.brief),
@@ -169,7 +172,6 @@ def _first_attempt(child: PlannedChild, parent: Task, inputs: list[TaskInput]) -
         depth=parent.depth + 1,
         parent_id=parent.id,
         run=parent.run,
-        inputs=inputs,
         lineage=[*parent.lineage, same_task(child.brief.objective)],
     )
 
@@ -203,7 +205,7 @@ class RunTask(Effect[TaskState]):
         return TaskState.model_validate(state)
 
 
-def _result(child: PlannedChild, ended: TaskState, *, keep: bool) -> ChildResult:
+def result_of(child: PlannedChild, ended: TaskState, *, keep: bool) -> ChildResult:
     """Read a child's result and make sure that it is this child's.
 
     Raises:

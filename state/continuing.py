@@ -49,14 +49,14 @@ def continued(action: NextAction, *, max_attempts: int, evidence_chars: int) -> 
         raise RuntimeError(f"nothing is kept of {action.child_id} to go on from")
     last = _rebriefed(left, action.brief)
     rerun = action.kind == "rerun"
-    failures = [failure for attempt in left.attempts for failure in attempt.failures]
+    failures = [failure for attempt in left.standing for failure in attempt.failures]
     if not rerun:
         failures += _reasons(left, action.reason)
     fix = fix_task(
         last,
         failures,
         settled_checks(left.verdict) if left.verdict is not None else [],
-        number=last.attempt,
+        number=left.last_number,
         start=_start(left, rerun=rerun),
         evidence_chars=evidence_chars,
     )
@@ -69,7 +69,7 @@ def _reasons(left: TaskState, reason: str) -> list[Failure]:
     known = [
         Failure(attempt=last.attempt, validator_id=_REVIEW, check_id=_REVIEW, justification=reason, task_id=last.id)
     ]
-    if left.halt is not None and not any(attempt.failures for attempt in left.attempts):
+    if left.halt is not None and not any(attempt.failures for attempt in left.standing):
         text = f"{left.halt.type}: {left.halt.detail}"
         known.insert(0, Failure(attempt=last.attempt, validator_id="task", justification=text, task_id=last.id))
     return known
@@ -82,7 +82,7 @@ def _rebriefed(left: TaskState, brief: TaskBrief | None) -> Task:
         return last
     version: dict[str, Any] = {"brief": brief, "revision": last.revision + 1}
     version["lineage"] = [*last.lineage[:-1], same_task(brief.objective)]
-    if all(attempt.halt == "precheck_failed" for attempt in left.attempts):
+    if all(attempt.halt == "precheck_failed" for attempt in left.standing):
         return last.model_copy(update={**version, "spec": render_brief(brief), "root_spec": render_brief(brief)})
     return last.model_copy(update={**version, "instructions": render_brief(brief)})
 

@@ -24,9 +24,13 @@ __all__ = (
     "MissingSolverError",
     "MissingThreadError",
     "MixedResultError",
+    "NotRunningError",
     "RecursiveSolverError",
+    "RunningThreadError",
+    "UnknownTaskError",
     "UnknownThreadError",
     "UnparsableOutputError",
+    "UnreachedPointError",
     "WrongSaverError",
     "invalid_fields",
 )
@@ -105,6 +109,30 @@ class FinishedThreadError(RecursiveSolverError, ValueError):
     """The thread's last run has ended, so there is nothing to resume."""
 
     code = "finished_thread"
+
+
+class RunningThreadError(RecursiveSolverError, RuntimeError):
+    """The thread's run is still under way."""
+
+    code = "running_thread"
+
+
+class NotRunningError(RecursiveSolverError, LookupError):
+    """There is no such run under way in this process."""
+
+    code = "not_running"
+
+
+class UnknownTaskError(RecursiveSolverError, LookupError):
+    """There is no task of this id; the message names those there are."""
+
+    code = "unknown_task"
+
+
+class UnreachedPointError(RecursiveSolverError, ValueError):
+    """The task never came to this point, or no checkpoint of it was kept; the message names the points there are."""
+
+    code = "unreached_point"
 
 
 class WrongSaverError(RecursiveSolverError, TypeError):

@@ -17,6 +17,7 @@ EventType = Literal[
     "reviewed",
     "goal_changed",
     "recovering",
+    "rewound",
     "accepted",
     "halted",
 ]

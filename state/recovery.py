@@ -43,7 +43,7 @@ def fix_task(
         task: The attempt that failed.
         failures: Every failure of the chain so far, this attempt's included.
         settled: What passed in the last attempt.
-        number: The fix number, linear in the chain.
+        number: The fix number, linear in the chain: one more than any before it.
         start: The node that makes the next answer.
         evidence_chars: How much failure detail the new spec may carry.
     """
@@ -59,7 +59,7 @@ def fix_task(
         update={
             "id": fix_id(task.root_ref, number),
             "spec": spec,
-            "attempt": task.attempt + 1,
+            "attempt": number + 1,
             "root_task_ref": task.root_ref,
             "root_spec": task.intent,
             "prior_failures": list(failures),

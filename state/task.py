@@ -149,6 +149,7 @@ class Attempt(Data):
         start: Which node made the answer.
         failures: What it did not pass.
         halt: Why the chain stopped here, if it did.
+        rewound: Whether a rewind undid it: it is kept for the record, and counts and teaches nothing.
     """
 
     id: str
@@ -157,6 +158,7 @@ class Attempt(Data):
     start: Literal["decompose", "solve", "aggregate"] = "decompose"
     failures: list[Failure] = Field(default_factory=list)
     halt: HaltType | None = None
+    rewound: bool = False
 
 
 class Halt(Data):

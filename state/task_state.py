@@ -18,7 +18,9 @@ from .trace import SolveTrace
 from .usage import Usage
 from .verdict import ValidationResult
 
-__all__ = ("ChildResult", "NextAction", "TaskState")
+__all__ = ("ChildResult", "NextAction", "NodeName", "TaskState")
+
+NodeName = Literal["admit", "decompose", "subtasks", "review", "solve", "aggregate", "verify", "recovery"]
 
 
 class ChildResult(Data):
@@ -121,6 +123,8 @@ class TaskState(Stored):
         spent: What this task itself has spent in this run, its children not counted.
         elapsed: Seconds it has taken in this run.
         earlier: What the runs on this thread that ended before have spent, the whole tree counted.
+        resume_at: The node at which a task goes on that a rewind put there; None as soon as that node has run.
+        going_on: Where children without a result go on, by child id, after a rewind.
     """
 
     current: Task | None = None
@@ -154,6 +158,8 @@ class TaskState(Stored):
     spent: Usage = Field(default_factory=Usage)
     elapsed: float = 0.0
     earlier: Usage = Field(default_factory=Usage)
+    resume_at: NodeName | None = None
+    going_on: dict[str, TaskState] = Field(default_factory=dict)
 
     @property
     def attempt(self) -> Task:
@@ -190,6 +196,16 @@ class TaskState(Stored):
     def missing(self) -> list[str]:
         """Ids of planned children without an accepted answer."""
         return [child.id for child in self.plan if child.id not in self.children or not self.children[child.id].passed]
+
+    @property
+    def standing(self) -> list[Attempt]:
+        """The attempts that no rewind undid."""
+        return [attempt for attempt in self.attempts if not attempt.rewound]
+
+    @property
+    def last_number(self) -> int:
+        """The highest attempt number of this chain, rewound attempts included: numbers never go back."""
+        return max([self.attempt.attempt, *(attempt.attempt for attempt in self.attempts)])
 
     @property
     def open_actions(self) -> bool:

@@ -1,0 +1,453 @@
+"""Rewind: take one task of a thread's last run back to a point that it was at before.
+
+LangGraph's own time travel does not reach nested graphs. So the task's state at that point, and with it every ancestor's
+at the time, is read from the checkpoints, nested into the root's, and stored there as one new checkpoint: the run goes
+on from it like any other that was cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, cast, get_args
+
+from langchain_core.messages import BaseMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+from langgraph_recursive.nodes.outcome import no_outputs
+from langgraph_recursive.nodes.subtasks import result_of, with_new_children
+from langgraph_recursive.state._model import plain
+from langgraph_recursive.state.continuing import left_off
+from langgraph_recursive.state.errors import (
+    InvalidInputError,
+    MissingThreadError,
+    RunningThreadError,
+    UnknownTaskError,
+    UnknownThreadError,
+    UnreachedPointError,
+    WrongSaverError,
+)
+from langgraph_recursive.state.rewinding import Known, anew, dependents, renumbered, stored_elsewhere
+from langgraph_recursive.state.task import PlannedChild, Task
+from langgraph_recursive.state.task_state import NextAction, NodeName, TaskState
+from langgraph_recursive.state.trace import SolveTrace
+
+from .history import records
+from .solver import RecursiveSolver
+
+__all__ = ("RewindPoint", "arewind", "rewind")
+
+RewindPoint = Literal["admit", "decompose", "subtasks", "review", "solve", "aggregate", "verify"]
+"""The node that runs next: the attempt is as it was when it last came to it.
+
+`admit`: its start. `decompose`: it is planned anew. `subtasks`: the children that it was about to run run again, from
+their start. `review`: their reports are pending, all of them. `solve`, `aggregate`: its answer is made anew. `verify`:
+its answer is checked anew.
+"""
+
+_BRANCH = "branch:to:"
+
+
+def rewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "admit") -> str:
+    """Take a task of the thread's last run back to a point it was at; `graph.invoke(None, config)` then goes on.
+
+    What the task and those above it made after that point is gone: reports, reviews and approved actions; a report that
+    was pending then is pending again. Every other task keeps its result, and where one had not finished, or was
+    stopped because the rewound one failed, it goes on at the node it was at. What depends on the task's result runs
+    again. What was spent stays spent.
+
+    An attempt that is taken back runs again under the next number of its chain, and those above it too if they had
+    gone on since (rules.md 16): `attempts` keeps the old ones, marked `rewound`, and they do not count in
+    `max_attempts`.
+
+    The run may have ended or halted, have been interrupted or killed. A point needs a checkpoint: with
+    `durability="exit"` there is only the last one.
+
+    Args:
+        graph: What `create_recursive_solver` returned, with a checkpointer of its own.
+        config: Names the thread.
+        task_id: The attempt to take back: `t`, `t.2`, `t.2_fix_1`.
+        to: The node it goes on at.
+
+    Returns:
+        The id under which the task runs again.
+
+    Raises:
+        UnknownThreadError: Nothing is stored under this thread.
+        UnknownTaskError: Its last run has no such task.
+        UnreachedPointError: The task never came to this point.
+        RunningThreadError: The run is still under way.
+        InvalidInputError: The solver is embedded in another graph, or `to` is no point.
+    """
+    target = _Target(graph, config, to)
+    plan = target.plan(_listed(target.saver, target.thread), task_id, to)
+    graph.update_state(target.thread, plan.values, as_node=plan.as_node)
+    return plan.task_id
+
+
+async def arewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "admit") -> str:
+    """Take a task back, as `rewind` does, with an async saver.
+
+    Args:
+        graph: What `create_recursive_solver` returned, with a checkpointer of its own.
+        config: Names the thread.
+        task_id: The attempt to take back.
+        to: The node it goes on at.
+
+    Returns:
+        The id under which the task runs again.
+    """
+    target = _Target(graph, config, to)
+    plan = target.plan(await _alisted(target.saver, target.thread), task_id, to)
+    await graph.aupdate_state(target.thread, plan.values, as_node=plan.as_node)
+    return plan.task_id
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be stored: the root's new values, and as whose they are."""
+
+    task_id: str
+    values: dict[str, Any]
+    as_node: NodeName
+
+
+class _Target:
+    """The solver and the thread, checked."""
+
+    def __init__(self, graph: Any, config: RunnableConfig, to: str) -> None:
+        if not isinstance(graph, RecursiveSolver):
+            raise InvalidInputError(
+                f"rewind takes what create_recursive_solver returned, not a {type(graph).__name__}: a solver that is a "
+                "node of another graph cannot be rewound by itself; rewind the outer graph with its own time travel",
+                field="graph",
+                value=type(graph).__name__,
+            )
+        if to not in get_args(RewindPoint):
+            raise InvalidInputError(
+                f"to = {to!r} is no point: known are {', '.join(get_args(RewindPoint))}", field="to", value=to
+            )
+        self.graph = graph
+        whole = cast(RunnableConfig, {**(graph.config or {}), **config})
+        name = {**(graph.config or {}).get("configurable", {}), **config.get("configurable", {})}.get("thread_id")
+        saver = graph._resolve_checkpointer(whole)
+        if saver is None or not name:
+            raise MissingThreadError(
+                "a rewind needs a checkpointer and a thread: config={'configurable': {'thread_id': 'my-thread'}}",
+                field="thread_id",
+            )
+        if graph.live.of_thread(str(name)):
+            raise RunningThreadError(
+                f"the run of thread {name!r} is under way: stop it first", field="thread_id", value=str(name)
+            )
+        self.saver: BaseCheckpointSaver[Any] = saver
+        self.thread: RunnableConfig = {"configurable": {"thread_id": name}}
+
+    def plan(self, checkpoints: list[CheckpointTuple], task_id: str, to: RewindPoint) -> _Plan:
+        """Work out the root's new state."""
+        name = self.thread["configurable"]["thread_id"]
+        roots = [entry for entry in checkpoints if not _namespace(entry)]
+        if not checkpoints:
+            raise UnknownThreadError(f"thread {name!r} has no checkpoint", field="thread_id", value=str(name))
+        latest = max(roots, key=lambda entry: entry.checkpoint["id"], default=None)
+        found = [] if latest is None else records([latest])
+        if latest is None or not found or found[0].state.current is None:
+            raise InvalidInputError(
+                f"thread {name!r} holds no run of this solver by itself: a solver that is a node of another graph "
+                "cannot be rewound; rewind the outer graph with its own time travel",
+                field="thread_id",
+                value=str(name),
+            )
+        [root] = found
+        tree = _Tree(checkpoints, root.task, self.graph.policy.max_attempts)
+        again, state = tree.rewound(task_id, to)
+        trace = SolveTrace(
+            type="REWOUND",
+            detail=f"{task_id} to {to}: goes on as {again.id}",
+            depth=again.depth,
+            task_id=again.id,
+            time=time.time(),
+        )
+        state = state.model_copy(
+            update={"spent": root.usage, "log": [*root.state.log, trace], "elapsed": root.state.elapsed}
+        )
+        values = {**no_outputs(), "state": plain(state), **_messages(latest, tree.root_moment(task_id, to))}
+        if state.resume_at != "admit":
+            return _Plan(again.id, values, "admit")
+        return _Plan(again.id, {**values, "attempt": plain(state.attempt)}, "recovery")
+
+
+def _listed(saver: BaseCheckpointSaver[Any], thread: RunnableConfig) -> list[CheckpointTuple]:
+    loop = getattr(saver, "loop", None)
+    try:
+        if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_running():
+            raise NotImplementedError
+        return list(saver.list(thread))
+    except (NotImplementedError, asyncio.InvalidStateError) as error:
+        raise _wrong(saver, "rewind", "a sync one") from error
+
+
+async def _alisted(saver: BaseCheckpointSaver[Any], thread: RunnableConfig) -> list[CheckpointTuple]:
+    try:
+        return [entry async for entry in saver.alist(thread)]
+    except NotImplementedError as error:
+        raise _wrong(saver, "arewind", "an async one") from error
+
+
+def _wrong(saver: Any, call: str, kind: str) -> WrongSaverError:
+    return WrongSaverError(
+        f"{type(saver).__name__} does not serve {call}: use {kind}, or open_sqlite, which serves both",
+        field="checkpointer",
+        value=type(saver).__name__,
+    )
+
+
+def _messages(latest: CheckpointTuple, then: CheckpointTuple) -> dict[str, Any]:
+    """Take the conversations back too: the answer that is gone, and what an `agent_parent` said since."""
+    now, before = latest.checkpoint["channel_values"], then.checkpoint["channel_values"]
+    known = {message.id for message in before.get("messages") or []}
+    gone = [message for message in now.get("messages") or [] if message.id not in known]
+    values: dict[str, Any] = {"messages": [RemoveMessage(id=cast(str, message.id)) for message in gone]}
+    if now.get("parent_messages"):
+        kept: list[BaseMessage] = before.get("parent_messages") or []
+        values["parent_messages"] = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]
+    return {name: value for name, value in values.items() if value}
+
+
+def _namespace(entry: CheckpointTuple) -> str:
+    return str(entry.config["configurable"].get("checkpoint_ns", ""))
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """A task between two nodes.
+
+    Attributes:
+        entry: The checkpoint.
+        written: Whether the node that ran from it has ended, though no checkpoint followed yet.
+    """
+
+    entry: CheckpointTuple
+    written: bool = False
+
+    @property
+    def order(self) -> tuple[str, bool]:
+        """Sorts moments as they happened."""
+        return self.entry.checkpoint["id"], self.written
+
+    @property
+    def namespace(self) -> str:
+        """Its task's checkpoint namespace."""
+        return _namespace(self.entry)
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The channels."""
+        if self.written:
+            return {channel: value for _, channel, value in self.entry.pending_writes or ()}
+        return self.entry.checkpoint["channel_values"]
+
+    @cached_property
+    def state(self) -> TaskState:
+        """The task's state; before the node `admit` of a fix its attempt is that fix."""
+        return TaskState.model_validate(self.values["state"])
+
+    @property
+    def next(self) -> NodeName | None:
+        """The node that runs next."""
+        names = [name.removeprefix(_BRANCH) for name in self.values if name.startswith(_BRANCH)]
+        return cast("NodeName | None", names[0] if names else None)
+
+    def going_on(self) -> TaskState:
+        """The state of a task that goes on right here."""
+        attempt = self.values.get("attempt") if self.next == "admit" else None
+        current = self.state.attempt if attempt is None else Task.model_validate(attempt)
+        return self.state.model_copy(update={"current": current, "resume_at": self.next})
+
+
+def _moments(checkpoints: Iterable[CheckpointTuple]) -> Iterator[_Moment]:
+    for entry in checkpoints:
+        if "state" in entry.checkpoint["channel_values"]:
+            yield _Moment(entry)
+        if any(channel == "state" for _, channel, _ in entry.pending_writes or ()):
+            yield _Moment(entry, written=True)
+
+
+class _Tree:
+    """Every moment of the tasks of one run.
+
+    Args:
+        checkpoints: Those of the thread.
+        root: The root's attempt, for the number of the run.
+        max_attempts: The policy's.
+    """
+
+    def __init__(self, checkpoints: list[CheckpointTuple], root: Task, max_attempts: int) -> None:
+        self.max_attempts = max_attempts
+        self.checkpoints = {(_namespace(entry), entry.checkpoint["id"]): entry for entry in checkpoints}
+        moments = sorted(_moments(checkpoints), key=lambda moment: moment.order)
+        self.moments = [m for m in moments if m.state.current is not None and m.state.attempt.run == root.run]
+        self.known = Known()
+        self.seeds: dict[str, tuple[tuple[str, bool], TaskState]] = {}
+        for moment in self.moments:
+            self.known.add(moment.state)
+            self._keep_seeds(moment.state, moment.order)
+
+    def _keep_seeds(self, state: TaskState, order: tuple[str, bool]) -> None:
+        for name, seed in state.going_on.items():
+            self.seeds[name] = order, seed
+            self._keep_seeds(seed, order)
+
+    def rewound(self, task_id: str, to: RewindPoint) -> tuple[Task, TaskState]:
+        """The task's attempt that runs next, and the root's state from which it does."""
+        point = self._point(task_id, to)
+        state = renumbered(point.state, self.known, max_attempts=self.max_attempts)
+        if to == "subtasks":
+            state = anew(state)
+        again = state.attempt
+        elapsed = self._latest(again.root_ref).state.elapsed
+        state = stored_elsewhere(state, resume_at=to, elapsed=elapsed)
+        child = again.root_ref
+        for parent in self._ancestors(point):
+            state = self._back_at_children(parent, child, state)
+            child = state.attempt.root_ref
+        return again, state
+
+    def root_moment(self, task_id: str, to: RewindPoint) -> CheckpointTuple:
+        """The root's checkpoint at that point."""
+        point = self._point(task_id, to)
+        return [point, *self._ancestors(point)][-1].entry
+
+    def _point(self, task_id: str, to: RewindPoint) -> _Moment:
+        own = [moment for moment in self.moments if moment.state.attempt.id == task_id]
+        if not own:
+            known = ", ".join(dict.fromkeys(moment.state.attempt.id for moment in self.moments))
+            raise UnknownTaskError(
+                f"the last run has no task {task_id!r}: it has {known}", field="task_id", value=task_id
+            )
+        if to == "admit":
+            return own[0]
+        # Between two reviews of one batch is no point: those of the batch begin together.
+        there = [moment for moment in own if moment.next == to and not (to == "review" and moment.state.reviewing)]
+        if not there:
+            reached = {"admit", *(moment.next for moment in own)} & set(get_args(RewindPoint))
+            raise UnreachedPointError(
+                f"task {task_id} never came to {to}: it came to {', '.join(sorted(filter(None, reached)))}",
+                field="to",
+                value=to,
+            )
+        return there[-1]
+
+    def _ancestors(self, moment: _Moment) -> list[_Moment]:
+        """Where those above a task were when it ran, the root last."""
+        parents = moment.entry.metadata.get("parents", {})
+        steps = moment.namespace.split("|") if moment.namespace else []
+        above = ["|".join(steps[:length]) for length in range(len(steps) - 2, -1, -2)]
+        return [_Moment(self.checkpoints[name, parents[name]]) for name in above]
+
+    def _latest(self, chain: str) -> _Moment:
+        return self._of_chain(chain)[-1]
+
+    def _of_chain(self, chain: str) -> list[_Moment]:
+        return [moment for moment in self.moments if moment.state.attempt.root_ref == chain]
+
+    def _back_at_children(self, parent: _Moment, child: str, seed: TaskState) -> TaskState:
+        """A parent that runs its children, of which one was taken back."""
+        failed = self._latest(child).state.halt is not None
+        state = parent.state
+        stale = dependents(with_new_children(state).plan, child)
+        latest = self._latest(state.attempt.root_ref)
+        folded = self._folded(state, child, stale, revived=failed)
+        folded = folded.model_copy(
+            update={
+                "going_on": {**folded.going_on, child: seed},
+                "sequence": max(folded.sequence, latest.state.sequence),
+            }
+        )
+        if latest.order != parent.order or latest.namespace != parent.namespace:
+            folded = renumbered(folded, self.known, max_attempts=self.max_attempts)
+        return stored_elsewhere(folded, resume_at="subtasks", elapsed=latest.state.elapsed)
+
+    def _folded(self, state: TaskState, without: str, stale: set[str], *, revived: bool) -> TaskState:
+        """Take in what became of the children of a task that is at `subtasks`.
+
+        Args:
+            state: The task's state.
+            without: A child that is left out.
+            stale: Children that must run again.
+            revived: Whether children that were stopped go on.
+        """
+        gone = {without, *stale}
+        children = {name: result for name, result in state.children.items() if name not in gone}
+        going_on = {name: left for name, left in state.going_on.items() if name not in gone}
+        actions = list(state.next_actions)
+        sequence = state.sequence
+        for child in with_new_children(state).plan:
+            latest = self._progress(child, state)
+            if child.id == without or child.id in children or latest is None:
+                continue
+            if child.id in stale:
+                actions = self._run_again(child, latest, actions)
+                continue
+            left = self._left(child.id, latest, revived)
+            if left is not None:
+                going_on[child.id] = left
+                continue
+            sequence += 1
+            result = result_of(child, latest, keep=True)
+            report = result.report.model_copy(update={"sequence": sequence})
+            children[child.id] = result.model_copy(update={"report": report})
+            going_on.pop(child.id, None)
+            actions = [action for action in actions if action.child_id != child.id or action.kind == "create"]
+        update = {"children": children, "going_on": going_on, "next_actions": actions, "sequence": sequence}
+        return state.model_copy(update=update)
+
+    def _progress(self, child: PlannedChild, parent: TaskState) -> TaskState | None:
+        """What became of a child last, if it has run since its parent launched it."""
+        latest = self._waiting(child.id) or next((moment.state for moment in self._of_chain(child.id)[-1:]), None)
+        action = next((action for action in parent.next_actions if action.child_id == child.id), None)
+        if latest is None or action is None or action.left is None:
+            return latest
+        return latest if latest.attempt.attempt > action.left.attempt.attempt else None
+
+    def _waiting(self, chain: str) -> TaskState | None:
+        """Where a task goes on that an earlier rewind put somewhere, if it has not run since."""
+        order, seed = self.seeds.get(chain, (None, None))
+        moments = self._of_chain(chain)
+        return seed if order is not None and (not moments or order > moments[-1].order) else None
+
+    def _left(self, chain: str, latest: TaskState, revived: bool) -> TaskState | None:
+        """Where a child goes on; None where it has a result."""
+        if seed := self._waiting(chain):
+            return seed
+        stopped = latest.halt is not None and latest.halt.type == "cancelled"
+        return None if latest.ended and not (revived and stopped) else self._continued(chain, revived)
+
+    def _run_again(self, child: PlannedChild, latest: TaskState, actions: list[NextAction]) -> list[NextAction]:
+        """A child whose dependency is taken back runs again, as its next fix, without a failure added (rules.md 13)."""
+        approved = next((action for action in actions if action.child_id == child.id and action.left), None)
+        left = self.known.informed(left_off(latest) if approved is None else cast(TaskState, approved.left))
+        if approved is None:
+            return [*actions, NextAction(kind="rerun", child_id=child.id, reason="a rewind", left=left)]
+        return [action.model_copy(update={"left": left}) if action is approved else action for action in actions]
+
+    def _continued(self, chain: str, revived: bool) -> TaskState | None:
+        """Where an unfinished task goes on; None where there is no such place."""
+        open_moments = [moment for moment in self._of_chain(chain) if not moment.state.ended and moment.next]
+        if revived and open_moments and open_moments[-1].next == "review" and _stopped_below(open_moments[-1].state):
+            open_moments = [moment for moment in open_moments if moment.next == "subtasks"]
+        if not open_moments:
+            return None
+        state = open_moments[-1].going_on()
+        if state.resume_at == "subtasks":
+            state = self._folded(state, "", set(), revived=revived)
+        return stored_elsewhere(state)
+
+
+def _stopped_below(state: TaskState) -> bool:
+    return any(result.halt is not None and result.halt.type == "cancelled" for result in state.children.values())
