@@ -32,8 +32,9 @@ from ..components import Part, inline
 from ..context import Context, current_context, invoke
 from .aggregators import Missing, aggregation_prompt
 from .ask import checked_count, fenced, filled, inputs_of, prompt_text, spec_of, together
+from .context_reader import context_refs_of, reader_tools
 from .reviewers import review_material
-from .solvers import ToolCalls, Tools, numbered, tool_node
+from .solvers import ToolCalls, Tools, numbered, tool_node, with_readers
 
 __all__ = ("AgentParent", "agent_parent")
 
@@ -132,7 +133,7 @@ def agent_parent(
     Args:
         model: A chat model that can call tools.
         tools: Tools for the work itself, offered where it may answer.
-        readers: Tools offered at every gate, such as `read_context_ref`.
+        readers: Tools offered at every gate. `read_context_ref` is, where its task's brief grants references.
         max_tool_rounds: How often it may call those tools before it has to make a move.
 
     Raises:
@@ -194,7 +195,7 @@ class AgentParent:
             talk.say(SystemMessage(prompt_text("parent")))
         names = ", ".join(f"`{name}`" for name in gate.offers)
         talk.say(HumanMessage(f"{said}\n\nUse {names} now, and no other tool of the protocol."))
-        calls = self.workers if gate.working else self.readers
+        calls = with_readers(self.workers if gate.working else self.readers, reader_tools(task))
         bound = self.model.bind_tools([*(_TOOLS[name] for name in gate.offers), *(calls.tools if calls else ())])
         for _ in range(self.rounds + 1):
             reply = numbered(await invoke("parent", bound, talk.messages), len(talk.messages))
@@ -343,7 +344,7 @@ def _planning(call: ToolCall) -> Any:
 def _asked(task: Task, complaint: str | None) -> str:
     if complaint:
         return f"That could not be used: {complaint}"
-    return "\n\n".join(filter(None, [spec_of(task), inputs_of(task)]))
+    return "\n\n".join(filter(None, [spec_of(task), inputs_of(task), context_refs_of(task)]))
 
 
 def _reporting(call: ToolCall) -> TaskReport:

@@ -34,11 +34,12 @@ from .ask import (
     spec_of,
     together,
 )
+from .context_reader import context_refs_of, reader_tools
 
 if TYPE_CHECKING:
     from langgraph.prebuilt import ToolNode
 
-__all__ = ("LLMSolver", "ToolCalls", "llm_solver", "numbered", "tool_node")
+__all__ = ("LLMSolver", "ToolCalls", "llm_solver", "numbered", "tool_node", "with_readers")
 
 Tools = Sequence[BaseTool | Callable[..., Any]]
 
@@ -56,6 +57,7 @@ def llm_solver(
 ) -> LLMSolver:
     """Make a solver that asks a model for the answer.
 
+    A task whose brief grants context references gets the tool `read_context_ref` too, if its model can call tools.
     With tools it runs a bounded loop in which each model call and each tool call is durable by itself; the calls of
     one message run side by side. What the tools really returned is recorded in the report's evidence.
 
@@ -93,14 +95,28 @@ class LLMSolver(Part):
             UnparsableOutputError: It is empty.
         """
         task = as_task(task)
-        messages = self._messages(task, spec_of(task), complaint)
-        if self.calls is None or self.bound is None:
+        calls, bound = self._equipped(task)
+        messages = self._messages(task, spec_of(task), complaint, readable=bound is not None)
+        if calls is None or bound is None:
             return _answered(await ask("solver", self.model, messages))
-        return await self._with_tools(self.calls, self.bound, task, messages)
+        return await self._with_tools(calls, bound, task, messages)
 
-    def _messages(self, task: Task, spec: str, complaint: str | None = None) -> list[BaseMessage]:
+    def _equipped(self, task: Task) -> tuple[ToolCalls | None, Runnable[Any, AIMessage] | None]:
+        """The tools for a task, and the model that knows them: with a reader where there is something to read."""
+        calls = with_readers(self.calls, reader_tools(task))
+        if calls is self.calls or calls is None or not isinstance(self.model, BaseChatModel):
+            return self.calls, self.bound
+        try:
+            return calls, self.model.bind_tools(calls.tools)
+        except NotImplementedError:  # it answers without what it could have read
+            return self.calls, self.bound
+
+    def _messages(
+        self, task: Task, spec: str, complaint: str | None = None, *, readable: bool = False
+    ) -> list[BaseMessage]:
+        inputs = [inputs_of(task), context_refs_of(task) if readable else ""]
         return self.prompt.messages(
-            task, complaint=complaint, system=self.system_prompt, spec=spec, inputs=inputs_of(task)
+            task, complaint=complaint, system=self.system_prompt, spec=spec, inputs="\n\n".join(filter(None, inputs))
         )
 
     async def _with_tools(
@@ -160,6 +176,13 @@ def tool_node(tools: Tools) -> ToolNode:
         if not isinstance(tool, BaseTool) and not callable(tool):
             raise ComponentError(f"tools: {tool!r} is neither a tool nor a function", field="tools", value=tool)
     return ToolNode(list(tools), handle_tool_errors=True)
+
+
+def with_readers(calls: ToolCalls | None, readers: Sequence[BaseTool]) -> ToolCalls | None:
+    """Add tools to others; one that is there already is kept."""
+    known = list(calls.tools) if calls is not None else []
+    new = [tool for tool in readers if tool.name not in {other.name for other in known}]
+    return ToolCalls(tool_node([*known, *new])) if new else calls
 
 
 class ToolCalls(Runnable[dict[str, Any], ToolMessage]):
