@@ -248,7 +248,7 @@ class TestApart:
     def checked(results: list[dict[str, Any]]) -> None:
         for text, result in zip(TestApart.INPUTS, results, strict=True):
             assert result["output"] == f"[{text} left] [{text} right]"
-            assert result["usage"] == Usage(calls=CALLS_PER_RUN, tasks=3)
+            assert result["usage"] == Usage(calls=CALLS_PER_RUN, llm_calls=CALLS_PER_RUN, tasks=3)
             assert result["total_usage"] == result["usage"]
             assert len(result["traces"]) == 7
             assert all(text in trace.task for trace in result["traces"])
