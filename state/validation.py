@@ -317,7 +317,7 @@ def aggregated(
         retry_from=_retry_from(plan, results, at) if outcome in ("failed", "unknown") else None,
         plan_hash=plan.plan_hash,
         feedback="; ".join(filter(None, (entry.verdict.feedback for entry in entries))),
-        checked=any(entry.verdict.checked for entry in entries),
+        checked=any(entry.verdict.proves for entry in entries),
         gate=results[-1].outcome if plan.scopes == ["root"] and _met_gate(judged["root"]) else None,
     )
 

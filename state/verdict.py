@@ -97,6 +97,11 @@ class Verdict(Data):
         """Whether every required check passed."""
         return self.outcome == "passed"
 
+    @property
+    def proves(self) -> bool:
+        """Whether a pass of it verifies the answer: something real was checked that had to pass (rules.md 7)."""
+        return self.checked and any(check.required for check in self.checks)
+
 
 def _outcome(checks: Sequence[ValidationCheck]) -> Outcome:
     required = [check.status for check in checks if check.required]
@@ -183,7 +188,7 @@ class ValidationResult(Data):
         retry_from: Where to start again; None for `passed` and `error`.
         plan_hash: Hash of everything the validation depended on.
         feedback: The verifiers' words, whole, for the trace.
-        checked: False when nothing was really checked.
+        checked: False when nothing was really checked that had to pass.
         gate: What the root gate said, if the attempt got that far.
     """
 
@@ -204,5 +209,5 @@ class ValidationResult(Data):
 
     @property
     def verified(self) -> bool:
-        """Whether it passed, and something real was checked (rules.md 9)."""
+        """Whether it passed, and a real required check was among its checks (rules.md 7 and 9)."""
         return self.outcome == "passed" and self.checked

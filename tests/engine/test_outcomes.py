@@ -38,6 +38,18 @@ def test_an_unchecked_answer_is_a_success_and_not_verified(run: Run, verifiers: 
     assert end(run(create_recursive_solver(solver=Solver(), verifiers=verifiers), "w")) == (True, False, None, "done")
 
 
+@pytest.mark.parametrize("status", ["passed", "failed", "unknown"])
+@pytest.mark.parametrize("others", [[], [always_accept]])
+def test_optional_checks_alone_fail_nothing_and_verify_nothing(run: Run, status: Any, others: Any) -> None:
+    def optional(task: Task) -> ValidationCheck:
+        return ValidationCheck(check_id="style", status=status, required=False, justification="tabs")
+
+    graph = create_recursive_solver(solver=Solver(), verifiers=[optional, *others])
+    assert end(run(graph, "w")) == (True, False, None, "done")
+    graph = create_recursive_solver(solver=Solver(), verifiers=[optional, lambda: True])
+    assert end(run(graph, "w")) == (True, True, None, "done")
+
+
 def test_prechecks_never_make_an_answer_verified(run: Run) -> None:
     graph = create_recursive_solver(solver=Solver(), prechecks=[lambda task: True])
     assert run(graph, "w")["verified"] is False
