@@ -12,7 +12,7 @@ from langgraph_recursive.state.report import TaskReport, failed_report
 from langgraph_recursive.state.task import Attempt, Halt, HaltType, Partial, Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
-from langgraph_recursive.state.verdict import ValidationResult
+from langgraph_recursive.state.verdict import RetryFrom, ValidationResult
 
 from .context import CallFailed, Context
 
@@ -131,8 +131,11 @@ def finished_parts(state: TaskState) -> list[Partial]:
 
 
 def deterministic_verdict(task: Task, issue: str) -> ValidationResult:
-    """The verdict of an attempt that there is nothing to verify of: failed, without any call."""
-    return ValidationResult(evaluated_task_id=task.id, outcome="failed", issues=[issue], checked=False)
+    """The verdict of an attempt that there is nothing to verify of: failed, without any call; it starts over."""
+    again = RetryFrom(task_id=task.id, at=task.start)
+    return ValidationResult(
+        evaluated_task_id=task.id, outcome="failed", issues=[issue], retry_from=again, checked=False
+    )
 
 
 def _attempt(state: TaskState, task: Task, verdict: ValidationResult | None) -> Attempt:

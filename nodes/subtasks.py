@@ -206,10 +206,10 @@ class RunTask(Effect[TaskState]):
 
 
 def result_of(child: PlannedChild, ended: TaskState, *, keep: bool) -> ChildResult:
-    """Read a child's result and make sure that it is this child's.
+    """Read a child's result and make sure that report and verdict are of one attempt of this child.
 
     Raises:
-        MixedResultError: It is another child's.
+        MixedResultError: They are another child's, or the verdict is on another attempt.
     """
     result = ChildResult(
         id=child.id,
@@ -226,6 +226,13 @@ def result_of(child: PlannedChild, ended: TaskState, *, keep: bool) -> ChildResu
             f"child {child.id} came back with the result of {came_back}: do not resume this thread, start a new one",
             field="child_task_id",
             value=came_back,
+        )
+    if result.verdict.evaluated_task_id != result.report.child_task_id:
+        raise MixedResultError(
+            f"child {child.id} came back with the report of {result.report.child_task_id} and the verdict on "
+            f"{result.verdict.evaluated_task_id}: do not resume this thread, start a new one",
+            field="evaluated_task_id",
+            value=result.verdict.evaluated_task_id,
         )
     return result
 
