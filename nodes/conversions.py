@@ -96,7 +96,7 @@ def as_report(value: Any) -> TaskReport:
     if isinstance(text, str):
         if text is not value and not text.strip():  # a model's; a function that returns "" means it
             raise UnparsableOutputError("the answer is empty", value=text)
-        return answer_report(text)
+        return answer_report(well_formed(text))
     if isinstance(value, Mapping) and "outcome" in value:
         try:
             return TaskReport.model_validate(value)
@@ -118,8 +118,21 @@ def _nested(result: Mapping[str, Any]) -> TaskReport:
 def as_verdict(value: Any) -> Verdict:
     """A validator's answer: a verdict, a bool, one or several checks, or a text that starts with ACCEPT or REJECT.
 
-    None is an error verdict: who says nothing has passed nothing.
+    None is an error verdict: who says nothing has passed nothing. What it says is repaired (`well_formed`): it goes
+    into reports and specs.
     """
+    verdict = _as_said(value)
+    checks = [
+        check.model_copy(update={name: well_formed(getattr(check, name)) for name in ("check_id", "justification")})
+        for check in verdict.checks
+    ]
+    said = {
+        name: text and well_formed(text) for name, text in (("feedback", verdict.feedback), ("error", verdict.error))
+    }
+    return verdict.model_copy(update={"checks": checks, **said})
+
+
+def _as_said(value: Any) -> Verdict:
     value = message_text(value)
     if value is None:
         return Verdict(error="the validator returned nothing")

@@ -38,6 +38,7 @@ from langgraph_recursive.state.failure import Failure
 from langgraph_recursive.state.recovery import fix_task
 from langgraph_recursive.state.report import answer_report
 from langgraph_recursive.state.task import Task, TaskInput
+from langgraph_recursive.state.verdict import Verdict, reject
 from scripted import ScriptedChatModel, tool_call
 
 
@@ -301,6 +302,24 @@ def test_an_empty_answer_is_unparsable_and_asked_for_with_the_reason(text: str) 
 
 def test_half_a_surrogate_pair_in_an_answer_is_repaired() -> None:
     assert llm_solver(model_of("a \ud83d\ude00 b \ud800"))(make_task()).text == "a \U0001f600 b \ufffd"
+
+
+def says_half(task: Task) -> Verdict:
+    return reject("bad \ud800").model_copy(update={"feedback": "\udfff"})
+
+
+HALF = '{"checks": [{"check_id": "answer", "status": "failed", "justification": "bad \\ud800"}]}'
+
+
+@pytest.mark.parametrize(
+    "verifier", [says_half, llm_verifier(ScriptedChatModel(answers=[HALF], repeat=True, structured=True))]
+)
+def test_half_a_surrogate_pair_in_a_verdict_is_repaired(verifier: Any) -> None:
+    graph = create_recursive_solver(solver=lambda task: "7 \udc00", verifiers=[verifier], checkpointer=InMemorySaver())
+    result = graph.invoke({"task": "x"}, {"configurable": {"thread_id": "half"}})
+    assert result["halt"].type == "recovery_stalled"
+    assert result["report"].remaining_issues[0].endswith("bad \ufffd")
+    assert result["report"].text == "7 \ufffd"
 
 
 def add(a: int, b: int) -> int:
