@@ -3,80 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
 import dataclasses
 import functools
-import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
 from langgraph.types import RetryPolicy
 from pydantic import BaseModel
 
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.context_reads import ContextRead
-from langgraph_recursive.state.errors import (
-    CallTimeoutError,
-    ComponentError,
-    InvalidPolicyError,
-    MixedResultError,
-    UnparsableOutputError,
-)
 from langgraph_recursive.state.event import EventType
-from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace, TraceType
 from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation import ValidationPlan
 
-from .allowance import call_reads
+from .call import Call, CallFailed, Target, TryAgain, delay, read_in
+from .current import current_context, entered
 from .effects import Body, Invoke, Start, gather
-from .meter import Meter, metering
 from .policy import SolvePolicy
-from .run import Run, TakeSlot, TaskStopped
+from .run import Run, TaskStopped
 
 if TYPE_CHECKING:
     from .components import Components
 
 __all__ = ("CallFailed", "Context", "current_context", "entered", "invoke")
 
-Target = Callable[..., Any] | Runnable[Any, Any]
-
 Model = TypeVar("Model", bound=BaseModel)
-
-_RAW_CHARS = 2_000
-_MESSAGE_CHARS = 1_000
-
-
-class CallFailed(Exception):  # noqa: N818 - a value for the node, never seen by a caller
-    """A component call that did not give a usable answer, after its retries.
-
-    Attributes:
-        kind: `failed`: it raised. `timed_out`: it took too long. `unparsable`: its output has the wrong form.
-        error_type: Class name of the exception.
-        message: Its text, bounded.
-        raw: The output that could not be parsed, bounded.
-    """
-
-    def __init__(
-        self, kind: Literal["failed", "timed_out", "unparsable"], error_type: str, message: str, raw: str = ""
-    ) -> None:
-        super().__init__(kind, error_type, message, raw)
-        self.kind = kind
-        self.error_type = error_type
-        self.message = message
-        self.raw = raw
-
-    def __str__(self) -> str:
-        return f"{self.error_type}: {self.message}" if self.message else self.error_type
 
 
 @dataclass
@@ -243,8 +201,8 @@ class Context:
         retry = self.policy.retry
         return Start(
             self._marked(name),
-            _Call(self, name, function, args, convert or _same).body,
-            retry=None if retry is None else retry._replace(retry_on=_TryAgain),
+            Call(self, name, function, args, convert or _same).body,
+            retry=None if retry is None else retry._replace(retry_on=TryAgain),
         )
 
     def _marked(self, name: str) -> str:
@@ -277,8 +235,8 @@ class Context:
         if not self.run.durable:
             try:
                 return self.result(await start.body())
-            except _TryAgain:
-                await Invoke(asyncio.sleep, _delay(cast(RetryPolicy, self.policy.retry)))
+            except TryAgain:
+                await Invoke(asyncio.sleep, delay(cast(RetryPolicy, self.policy.retry)))
         [record] = await gather([await start])
         return self.result(record)
 
@@ -291,8 +249,8 @@ class Context:
         while True:
             try:
                 return self.result(await start.body())
-            except _TryAgain:
-                await Invoke(asyncio.sleep, _delay(cast(RetryPolicy, self.policy.retry)))
+            except TryAgain:
+                await Invoke(asyncio.sleep, delay(cast(RetryPolicy, self.policy.retry)))
 
     async def side_by_side(
         self, branches: Sequence[tuple[str, Callable[[Context], Body[Model]]]], kind: type[Model]
@@ -320,40 +278,7 @@ class Context:
             record = {"stopped": [stop.halt, stop.detail]}
         except CallFailed as failure:
             record = {"error": failure.args}
-        return {**record, "branch": plain(fork.spent), **_read_in(fork.reads)}
-
-
-def _delay(retry: RetryPolicy) -> float:
-    """Seconds before the second try, as LangGraph waits."""
-    delay = min(retry.max_interval, retry.initial_interval)
-    return delay + random.uniform(0, 1) if retry.jitter else delay
-
-
-def _read_in(reads: list[ContextRead]) -> dict[str, Any]:
-    """What a call's record says about its reads: nothing where there are none."""
-    return {"reads": plain(reads)} if reads else {}
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-_current: contextvars.ContextVar[Context | None] = contextvars.ContextVar("langgraph_recursive_context", default=None)
-
-
-def current_context() -> Context | None:
-    """The context of the node that is running, or None outside a run."""
-    return _current.get()
-
-
-@contextlib.contextmanager
-def entered(context: Context | None) -> Iterator[None]:
-    """Make a context the current one; None is outside a run."""
-    token = _current.set(context)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+        return {**record, "branch": plain(fork.spent), **read_in(fork.reads)}
 
 
 async def invoke(name: str, function: Target, *args: Any) -> Any:
@@ -362,106 +287,5 @@ async def invoke(name: str, function: Target, *args: Any) -> Any:
     return await (Invoke(function, *args) if context is None else context.call(name, function, *args))
 
 
-class _TryAgain(Exception):  # noqa: N818 - tells LangGraph's retry loop to wait and call the body again
-    """A call failed in a way that its retry policy covers, and may be tried again."""
-
-
-class _Call:
-    """One durable call and its tries. Only its body runs inside the LangGraph task."""
-
-    def __init__(
-        self,
-        context: Context,
-        name: str,
-        function: Target,
-        args: tuple[Any, ...],
-        convert: Callable[[Any], Any],
-    ) -> None:
-        self.context = context
-        self.name = name
-        self.function = function
-        self.args = args
-        self.convert = convert
-        self.tries = 0
-        self.spent = Usage()
-        self.reads: list[ContextRead] = []
-
-    async def body(self) -> dict[str, Any]:
-        """Make one try and return its record: a value or an error, and what all tries spent and read."""
-        run, task = self.context.run, self.context.task
-        self.tries += 1
-        owner = task.id if task is not None else ""
-        try:
-            with entered(self.context), run.cancellable(owner):
-                record = await self._tried()
-        except TaskStopped as stop:
-            record = {"stopped": [stop.halt, stop.detail]}
-        plan = self.context.plan
-        token = {} if plan is None else {"token": plan.token}
-        return {**record, "usage": plain(self.spent), **_read_in(self.reads), **token}
-
-    async def _tried(self) -> dict[str, Any]:
-        asked = time.monotonic()
-        give = await TakeSlot(self.context.run.slots, self.context.check)
-        started = time.monotonic()
-        if self.context.until is not None:
-            self.context.until += started - asked  # the time-out is on the call, not on waiting for its turn
-        meter = self._meter()
-        token = metering.set(meter)
-        reading = call_reads.set(self.reads)
-        try:
-            meter.open()
-            value = self.convert(await Invoke(self.function, *self.args, timeout=self.context.remaining))
-        except (GraphBubbleUp, TaskStopped, ComponentError, InvalidPolicyError, MixedResultError):
-            raise
-        except Exception as error:  # a work failure: it becomes a report, a verdict or a halt
-            if isinstance(error, CallTimeoutError):
-                self.context.check()  # it may have been cut off because the task's time is up, not the call's
-            if self._again(error):
-                raise _TryAgain from error
-            return {"error": _described(error)}
-        finally:
-            give()
-            metering.reset(token)
-            call_reads.reset(reading)
-            self._count(meter.close(), time.monotonic() - started)
-        self.context.check()
-        return {"value": value}
-
-    def _meter(self) -> Meter:
-        context = self.context
-        run = context.task.run if context.task is not None else 1
-        calls_model = not isinstance(self.function, BaseTool) and not getattr(self.function, "calls_no_model", False)
-        owner = context.task.root_ref if context.task is not None and context.draws else None
-        return Meter(context.run.ledger, run, context.policy.pricing, calls_model=calls_model, drawn_by=owner)
-
-    def _count(self, usage: Usage, seconds: float) -> None:
-        self.spent += usage
-        if self.context.task is not None:
-            self.context.emit("call_finished", usage=usage, seconds=seconds, call=self.name)
-
-    def _again(self, error: Exception) -> bool:
-        policy = self.context.policy.retry
-        if policy is None or self.tries >= policy.max_attempts:
-            return False
-        wait = min(policy.max_interval, policy.initial_interval * policy.backoff_factor ** (self.tries - 1))
-        remaining = self.context.remaining
-        if remaining is not None and remaining <= wait:
-            return False  # its time would be up before the next try
-        wanted = policy.retry_on
-        if isinstance(wanted, type):
-            return isinstance(error, wanted)
-        return wanted(error) if callable(wanted) else isinstance(error, tuple(wanted))
-
-
-def _described(error: Exception) -> list[str]:
-    message = bounded(str(error), limit=_MESSAGE_CHARS).text
-    if isinstance(error, UnparsableOutputError):
-        return [
-            "unparsable",
-            type(error).__name__,
-            message,
-            bounded(str(error.value or ""), limit=_RAW_CHARS).text,
-        ]
-    kind = "timed_out" if isinstance(error, CallTimeoutError) else "failed"
-    return [kind, type(error).__name__, message]
+def _same(value: Any) -> Any:
+    return value
