@@ -8,7 +8,7 @@ too many are errors; nothing is repaired or asked for again (protocol, independe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
@@ -50,6 +50,20 @@ class ValidatorSession(Protocol):
     @property
     def opened(self) -> Collection[str]:
         """Ids of the sources opened so far."""
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A session that can go on where another one was: on a resume finished calls are read back, not made again."""
+
+    @property
+    def kept(self) -> Mapping[str, Any]:
+        """What another session has to know, as JSON."""
+        ...
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Go on from there."""
         ...
 
 
@@ -148,7 +162,7 @@ class ModelValidator(Part):
                 return Verdict(error=fault)
             history.append(reply)
             for call in reply.tool_calls:
-                made = await invoke(f"{_call(scope)}-tool", run, call)
+                made = run.known(await invoke(f"{_call(scope)}-tool", run, call))
                 sources |= set(made["opened"])
                 history.append(ToolMessage(made["text"], name=call["name"], tool_call_id=call["id"]))
         return Verdict(error=f"the validator's rounds of tool calls ({self.rounds}) ran out before it decided")
@@ -180,7 +194,7 @@ def repr_of(value: Any) -> str:
 
 
 class _ToolRun(Runnable[ToolCall, dict[str, Any]]):
-    """Makes the tool calls of one run, and records with each what is open after it: a resume reads that back."""
+    """Makes the tool calls of one run, and records with each where its session is then: a resume goes on from there."""
 
     calls_no_model = True
 
@@ -199,6 +213,12 @@ class _ToolRun(Runnable[ToolCall, dict[str, Any]]):
             return f"the validator called a tool that it does not have: {', '.join(forbidden)[:200]}"
         ids = [call["id"] for call in reply.tool_calls]
         return "" if all(ids) and len(set(ids)) == len(ids) else "the validator's tool calls have no ids of their own"
+
+    def known(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Have the session know what a call's record says: after a resume it did not make that call itself."""
+        if isinstance(self.session, Resumable) and "kept" in record:
+            self.session.restore(record["kept"])
+        return record
 
     def invoke(self, input: ToolCall, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Make a call in this thread."""
@@ -220,7 +240,8 @@ class _ToolRun(Runnable[ToolCall, dict[str, Any]]):
 
     def _record(self, output: Any) -> dict[str, Any]:
         text = bounded(str(output), limit=_TOOL_CHARS).text
-        return {"text": text, "opened": sorted(str(name) for name in self.session.opened)}
+        kept = {"kept": self.session.kept} if isinstance(self.session, Resumable) else {}
+        return {"text": text, "opened": sorted(str(name) for name in self.session.opened), **kept}
 
 
 class _Replying(Runnable[Any, dict[str, Any]]):

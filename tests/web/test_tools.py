@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -285,6 +286,39 @@ def test_long_text_is_cut_and_the_cut_is_named(net: Net, call: Call) -> None:
     assert "x" * 101 not in answer
     assert answer.endswith("</quoted>\n[cut: the first 100 of 500 characters are shown]")
     assert web.opened["s1"]["chars"] == 500
+
+
+def test_a_session_goes_on_from_where_another_one_was(net: Net, call: Call) -> None:
+    site = net.site(ONE, 80, {"/": says(b"first"), "/2": says(b"second"), "/3": says(b"third")})
+    limits: dict[str, Any] = {
+        "search": found("http://one.example.com/2", "http://one.example.com/3"),
+        "max_pages": 2,
+        "max_searches": 1,
+    }
+    before = session(net, **limits)
+    call(before, OPEN_URL, "http://one.example.com/")
+    call(before, WEB_SEARCH, "q")
+    kept = json.loads(json.dumps(before.kept))
+
+    web = session(net, declared=(), **limits)
+    for _ in range(2):  # what is known already is not known twice
+        web.restore(kept)
+    assert web.opened == before.opened
+    assert site.connections == 1
+    again = call(web, OPEN_URL, "http://one.example.com/")
+    assert again.startswith("Source id: s1\n")
+    assert site.connections == 1
+    assert call(web, WEB_SEARCH, "q").startswith("Error: all 1 searches")
+    assert call(web, OPEN_URL, "http://one.example.com/2").startswith("Source id: s2\n")
+    assert call(web, OPEN_URL, "http://one.example.com/3").startswith("Error: all 2 pages")
+
+
+def test_what_another_session_may_have_kept_is_still_checked(net: Net, call: Call) -> None:
+    trap = net.site(LOCAL, 80, {"/": says(b"secret")})
+    web = session(net)
+    web.restore({"opened": {}, "openable": ["http://127.0.0.1/"], "used": {OPEN_URL: 0, WEB_SEARCH: 0}})
+    assert call(web, OPEN_URL, "http://127.0.0.1/").startswith("Error: ")
+    assert (net.dialed, trap.connections) == ([], 0)
 
 
 def test_cited_ids_that_were_never_opened_are_forged(net: Net, call: Call) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -98,6 +98,28 @@ class WebSession:
         """
         with self._lock:
             return {source.id: dict(source.record) for source in self._sources.values()}
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What another session has to know to go on from here, as JSON: what is open, what may be, what was used."""
+        with self._lock:
+            opened = {source.id: dict(source.record) for source in self._sources.values()}
+            return {"opened": opened, "openable": sorted(self._openable), "used": dict(self._tried)}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Go on from where another session was: ids stay those of the same pages, and nothing is opened again.
+
+        What this session did beyond that stays.
+
+        Args:
+            kept: Its `kept`.
+        """
+        with self._lock:
+            for source_id, record in kept["opened"].items():
+                answer = f"Source id: {source_id}\nIt is open: its text is in the answer of an earlier call."
+                self._sources.setdefault(record["url"], _Source(source_id, dict(record), answer))
+            self._openable.update(kept["openable"])
+            self._tried = {tool: max(used, kept["used"][tool]) for tool, used in self._tried.items()}
 
     def cites(self, ids: Iterable[str]) -> list[str]:
         """Give the ids that this run never opened: forged evidence.
