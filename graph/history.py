@@ -91,14 +91,14 @@ def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:
 def spent_by_run(tasks: Iterable[TaskRecord]) -> Spent:
     """Add up usage and traces of all tasks, run by run.
 
-    A task that was revised has several records, each with all that it had read: the most counts.
+    A task that was revised or rewound has several records, each with what it had read: each read counts once.
     """
     usage: dict[int, Usage] = defaultdict(Usage)
     traces: dict[int, list[SolveTrace]] = defaultdict(list)
-    reads: dict[tuple[int, str], int] = defaultdict(int)
+    reads: dict[tuple[int, str], dict[str, ContextRead]] = defaultdict(dict)
     for record in tasks:
         usage[record.task.run] += record.usage
         traces[record.task.run] += record.log
         key = (record.task.run, record.task.root_ref)
-        reads[key] = max(reads[key], chars_read(record.reads))
-    return Spent(dict(usage), dict(traces), dict(reads))
+        reads[key] |= {read.id: read for read in record.reads}
+    return Spent(dict(usage), dict(traces), {key: chars_read(read.values()) for key, read in reads.items()})

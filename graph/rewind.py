@@ -1,15 +1,15 @@
 """Rewind: take one task of a thread's last run back to a point that it was at before.
 
-LangGraph's own time travel does not reach nested graphs. So the task's state at that point, and with it every ancestor's
-at the time, is read from the checkpoints, nested into the root's, and stored there as one new checkpoint: the run goes
-on from it like any other that was cut off.
+LangGraph's own time travel does not reach nested graphs. So the task's state at that point, and with it that of each
+ancestor at the time, is read from the checkpoints, nested into the root's, and stored there as one new checkpoint: the
+run goes on from it like any other that was cut off.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast, get_args
@@ -22,6 +22,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph_recursive.nodes.outcome import no_outputs
 from langgraph_recursive.nodes.subtasks import result_of, with_new_children
 from langgraph_recursive.state._model import plain
+from langgraph_recursive.state.context_reads import distinct_reads
 from langgraph_recursive.state.continuing import left_off
 from langgraph_recursive.state.errors import (
     InvalidInputError,
@@ -51,6 +52,7 @@ its answer is checked anew.
 """
 
 _BRANCH = "branch:to:"
+_SHOWN = 50
 
 
 def rewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "admit") -> str:
@@ -174,7 +176,12 @@ class _Target:
             time=time.time(),
         )
         state = state.model_copy(
-            update={"spent": root.usage, "log": [*root.state.log, trace], "elapsed": root.state.elapsed}
+            update={
+                "spent": root.usage,
+                "log": [*root.state.log, trace],
+                "elapsed": root.state.elapsed,
+                "context_reads": distinct_reads([*root.reads, *state.context_reads]),
+            }
         )
         values = {**no_outputs(), "state": plain(state), **_messages(latest, tree.root_moment(task_id, to))}
         if state.resume_at != "admit":
@@ -326,9 +333,12 @@ class _Tree:
     def _point(self, task_id: str, to: RewindPoint) -> _Moment:
         own = [moment for moment in self.moments if moment.state.attempt.id == task_id]
         if not own:
-            known = ", ".join(dict.fromkeys(moment.state.attempt.id for moment in self.moments))
+            known = list(dict.fromkeys(moment.state.attempt.id for moment in self.moments))
+            more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
             raise UnknownTaskError(
-                f"the last run has no task {task_id!r}: it has {known}", field="task_id", value=task_id
+                f"the last run has no task {task_id!r}: it has {', '.join(known[:_SHOWN])}{more}",
+                field="task_id",
+                value=task_id,
             )
         if to == "admit":
             return own[0]

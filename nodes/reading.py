@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import uuid
 from dataclasses import dataclass
 
 from langgraph_recursive.state._model import sha256
@@ -131,6 +132,7 @@ class _Reading:
         assert reads is not None, "granted made sure"
         reads.append(
             ContextRead(
+                id=uuid.uuid4().hex,
                 ref_id=self.ref.ref_id,
                 version=self.ref.version,
                 offset=self.offset,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .context_reads import renumbered_reads
 from .ids import child_id, fix_id
 from .task import Attempt, PlannedChild
 from .task_state import ChildResult, NextAction, TaskState
@@ -20,7 +21,7 @@ class Known:
         self._attempts: dict[str, dict[str, Attempt]] = {}
 
     def add(self, state: TaskState) -> None:
-        """Take in what a state tells of its chain, and of children that wait to go on. Later ones are better informed."""
+        """Take in what a state tells of its chain, and of children that wait to go on; later states know better."""
         task = state.attempt
         chain = self._attempts.setdefault(task.root_ref, {})
         chain.setdefault(task.id, Attempt(id=task.id, attempt=task.attempt, outcome="none", start=task.start))
@@ -64,8 +65,16 @@ def renumbered(state: TaskState, known: Known, *, max_attempts: int) -> TaskStat
     report = state.report and state.report.model_copy(update={"child_task_id": again.id})
     children = {name: _informed_result(result, known) for name, result in state.children.items()}
     actions = [_informed_action(action, known) for action in state.next_actions]
+    reads = renumbered_reads(state.context_reads, task.attempt, again.attempt)
     return state.model_copy(
-        update={"current": again, "attempts": attempts, "report": report, "children": children, "next_actions": actions}
+        update={
+            "current": again,
+            "attempts": attempts,
+            "report": report,
+            "children": children,
+            "next_actions": actions,
+            "context_reads": reads,
+        }
     )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, Field, ValidationError
 
-from langgraph_recursive.state.brief import SubTask, TaskBrief, child_brief
+from langgraph_recursive.state.brief import ContextRef, SubTask, TaskBrief, child_brief
 from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.task import Task
 
 from ..components import Part
 from ..parsing import bullets
-from .ask import Prompt, Structured, as_task, ask, checked_count, checked_model, inputs_of, spec_of
+from .ask import Prompt, Structured, as_task, ask, checked_count, checked_model, inputs_of, refs_to_pass_on, spec_of
 
 __all__ = ("LLMDecomposer", "llm_decomposer")
 
@@ -31,6 +31,9 @@ class PlannedTask(BaseModel):
     completion_criteria: list[str] = Field(default_factory=list, description="When it is done; may be empty.")
     depends_on: list[int] = Field(
         default_factory=list, description="Numbers, from 1, of the sub-tasks whose results it needs; mostly empty."
+    )
+    context_refs: list[ContextRef] = Field(
+        default_factory=list, description="Context references that it has to read, of those listed; mostly empty."
     )
 
 
@@ -85,7 +88,7 @@ class LLMDecomposer(Part):
             most=self.most,
             form=_BULLETS if self.structured is None else _FIELDS,
             spec=spec_of(task),
-            inputs=inputs_of(task),
+            inputs="\n\n".join(filter(None, [inputs_of(task), refs_to_pass_on(task)])),
         )
         if self.structured is None:
             return _listed(await ask("decomposer", self.model, messages))
@@ -115,13 +118,14 @@ def _sub_tasks(planned: Sequence[PlannedTask], task: Task) -> list[SubTask]:
 
 
 def _task(entry: PlannedTask, task: Task) -> str | TaskBrief:
-    """Make a brief of a sub-task with criteria; one that breaks a bound keeps its objective alone."""
+    """Make a brief of a sub-task with criteria or references; one that breaks a bound keeps its objective alone."""
     objective = entry.objective.strip()
     criteria = [text for text in entry.completion_criteria if text.strip()]
-    if not criteria:
+    if not criteria and not entry.context_refs:
         return objective
     try:
         plain = child_brief(objective, parent_objective=task.brief.objective)
-        return TaskBrief.model_validate({**plain.model_dump(), "completion_criteria": criteria})
+        given = {"completion_criteria": criteria or plain.completion_criteria, "context_refs": entry.context_refs}
+        return TaskBrief.model_validate({**plain.model_dump(), **given})
     except (InvalidInputError, ValidationError):
         return objective

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.types import interrupt
 from pydantic import BaseModel, Field, ValidationError
 
-from langgraph_recursive.state.brief import render_brief
+from langgraph_recursive.state.brief import ContextRef, render_brief
 from langgraph_recursive.state.decisions import ReviewContext
 from langgraph_recursive.state.errors import UnparsableOutputError, invalid_fields
 from langgraph_recursive.state.report import TaskReport
@@ -19,7 +19,7 @@ from langgraph_recursive.state.verdict import ValidationResult
 
 from ..components import Part
 from ..context import invoke
-from .ask import Prompt, Structured, ask, checked_model, fenced
+from .ask import Prompt, Structured, ask, checked_model, fenced, refs_to_pass_on
 
 __all__ = ("MEANINGS", "HumanReviewer", "LLMReviewer", "human_reviewer", "llm_reviewer", "review_material")
 
@@ -53,6 +53,9 @@ class NextTask(BaseModel):
     expected_outputs: list[str] = Field(description="What is to be delivered; at least one.")
     parent_findings: list[str] = Field(default_factory=list, description="What is known already.")
     constraints: list[str] = Field(default_factory=list, description="Further hard constraints.")
+    context_refs: list[ContextRef] = Field(
+        default_factory=list, description="Context references that it has to read, of those listed; mostly empty."
+    )
 
 
 class ReviewAnswer(BaseModel):
@@ -195,7 +198,7 @@ def review_material(report: TaskReport, result: ValidationResult, ctx: ReviewCon
         "report": fenced(_told(report), kind="report", of=child),
         "outcome": result.outcome,
         "verdict": fenced("\n".join(_findings(result)), kind="verdict", of=child),
-        "open": "\n".join(_open(ctx)),
+        "open": "\n\n".join(filter(None, ["\n".join(_open(ctx)), refs_to_pass_on(ctx.task)])),
         "allowed": "\n".join(f"- {decision}: {MEANINGS[decision]}" for decision in _D if decision in ctx.allowed),
     }
 

@@ -26,6 +26,7 @@ from langgraph_recursive.state import (
     Validation,
 )
 from langgraph_recursive.state.artifacts import ARTIFACTS, content_hash
+from langgraph_recursive.state.channels import SolverInput
 from scripted import ScriptedChatModel
 from validation_kit import asked, brief, decide
 
@@ -201,7 +202,7 @@ def test_the_runtime_context_names_the_user_before_the_config_does(run: Run) -> 
 
 def test_an_embedded_solver_belongs_to_its_hosts_user(run: Run) -> None:
     seen = Solver()
-    host = StateGraph(dict).add_node("solve", create_recursive_solver(solver=seen) | (lambda out: {}))
+    host = StateGraph(SolverInput).add_node("solve", create_recursive_solver(solver=seen) | (lambda out: {}))
     compiled = host.add_edge(START, "solve").add_edge("solve", END).compile()
     run(compiled, {"task": "write"}, CONFIG, context={"user_id": "carol"})
     assert seen.tasks[0].owner == Owner(root="thread/t", user_id="carol")
