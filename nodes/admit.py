@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import cast
+from typing import Any, cast
 
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import RemoveMessage, messages_from_dict
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import interrupt
 
@@ -36,7 +36,7 @@ async def admit(state: TaskState, context: Context) -> Update:
     was admitted before: it goes on there.
     """
     given = context.given
-    state = TaskState.model_validate(given["seed"]) if given.get("seed") else state
+    state = _going_on(given["seed"], context) if given.get("seed") else state
     if given.get("attempt"):
         task = Task.model_validate(given["attempt"])
     else:
@@ -70,6 +70,13 @@ async def admit(state: TaskState, context: Context) -> Update:
     except TaskStopped as stop:  # caught here, since the wrapper knows only the state that admit was given
         refusal = stop.halt, stop.detail
     return {"state": state} if refusal is None else {"state": state, **halted(state, context, *refusal)}
+
+
+def _going_on(seed: Any, context: Context) -> TaskState:
+    """The state that a child goes on from; its conversation goes on too."""
+    state = TaskState.model_validate(seed)
+    context.said += messages_from_dict(state.said)
+    return state.model_copy(update={"said": []})
 
 
 def _same_chain(task: Task, current: Task) -> bool:

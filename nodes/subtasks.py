@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.messages import messages_to_dict
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_recursive.state._model import plain
@@ -198,11 +199,20 @@ class RunTask(Effect[TaskState]):
         return {"run_name": self.task.id, "metadata": metadata}
 
     def perform(self) -> TaskState:
-        return TaskState.model_validate(self.graph.invoke(self._input(), self._config(), output_keys="state"))
+        return _ended(self.graph.invoke(self._input(), self._config(), output_keys=_ENDED))
 
     async def aperform(self) -> TaskState:
-        state = await self.graph.ainvoke(self._input(), self._config(), output_keys="state")
-        return TaskState.model_validate(state)
+        return _ended(await self.graph.ainvoke(self._input(), self._config(), output_keys=_ENDED))
+
+
+_ENDED = ["state", "parent_messages"]
+
+
+def _ended(channels: Mapping[str, Any]) -> TaskState:
+    """The state at a task's end, with its conversation: a further attempt goes on with it (`continue_from`)."""
+    state = TaskState.model_validate(channels["state"])
+    said = channels.get("parent_messages")
+    return state.model_copy(update={"said": messages_to_dict(said)}) if said else state
 
 
 def result_of(child: PlannedChild, ended: TaskState, *, keep: bool) -> ChildResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -125,6 +125,7 @@ class TaskState(Stored):
         earlier: What the runs on this thread that ended before have spent, the whole tree counted.
         resume_at: The node at which a task goes on that a rewind put there; None as soon as that node has run.
         going_on: Where children without a result go on, by child id, after a rewind.
+        said: The conversation of an `agent_parent` about a task that has ended, as plain data, for when it goes on.
     """
 
     current: Task | None = None
@@ -160,6 +161,7 @@ class TaskState(Stored):
     earlier: Usage = Field(default_factory=Usage)
     resume_at: NodeName | None = None
     going_on: dict[str, TaskState] = Field(default_factory=dict)
+    said: list[dict[str, Any]] = Field(default_factory=list)
 
     @property
     def attempt(self) -> Task:

@@ -46,9 +46,9 @@ def message(*steps: Step) -> AIMessage:
 
 
 def lasting(value: Any) -> Any:
-    """Data without what counts time and calls."""
+    """Data without what counts time and calls, and without the children's messages, whose ids are random."""
     if isinstance(value, dict):
-        return {name: lasting(part) for name, part in value.items() if name not in ("log", "spent", "elapsed")}
+        return {name: lasting(part) for name, part in value.items() if name not in ("log", "spent", "elapsed", "said")}
     return [lasting(part) for part in value] if isinstance(value, list) else value
 
 
@@ -237,6 +237,20 @@ def test_its_messages_are_its_tasks_own(run: Run) -> None:
     ]
     answered = {said.tool_call_id for said in own if isinstance(said, ToolMessage)}
     assert answered == {call["id"] for said in own if isinstance(said, AIMessage) for call in said.tool_calls}
+
+
+def test_a_revised_child_goes_on_with_its_own_conversation(run: Run) -> None:
+    """`continue_from` is the same child: what it planned, reviewed and said is before it again."""
+    play = Play([start("a"), report("did a"), judge("t.1", "REVISE_CHILD"), start("a", continue_from="t.1"),
+                 report("did a again"), judge("t.1_fix_1", "ASCEND"), report("all")])  # fmt: skip
+    assert run(play.graph, "job", CONFIG)["output"] == "all"
+    first, again = play.seen(1), play.seen(4)
+    assert again[: len(first)] == first
+    assert [call["name"] for said in again if isinstance(said, AIMessage) for call in said.tool_calls] == [
+        "submit_task_report"
+    ]
+    assert "because" in again[-1].text
+    assert play.offers[4] == ["submit_task_report"]
 
 
 def test_a_new_run_on_its_thread_is_a_new_conversation(run: Run) -> None:
