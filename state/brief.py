@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -47,10 +49,16 @@ class _Bounded(Given):
         """The canonical JSON that sizes and hashes are taken of."""
         return canonical_json(self.model_dump(mode="json"))
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """sha256 of the normalized content."""
         return sha256(self.normalized())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy, without the hash of the old fields."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("hash", None)
+        return copied
 
 
 def _bound(value: _Bounded, limit: int) -> None:

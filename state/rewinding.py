@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .context_reads import renumbered_reads
 from .ids import child_id, fix_id
-from .task import Attempt, PlannedChild
-from .task_state import ChildResult, NextAction, TaskState
+from .recovery import recovery_spec
+from .report import TaskReport
+from .task import Attempt, PlannedChild, Task
+from .task_state import ChildResult, NextAction, NodeName, TaskState
 from .usage import Usage
 
-__all__ = ("Known", "anew", "dependents", "renumbered", "stored_elsewhere")
+__all__ = ("Known", "anew", "at_children", "at_point", "renumbered", "resumable", "stored_elsewhere")
 
 
 class Known:
@@ -24,10 +26,15 @@ class Known:
         """Take in what a state tells of its chain, and of children that wait to go on; later states know better."""
         task = state.attempt
         chain = self._attempts.setdefault(task.root_ref, {})
-        chain.setdefault(task.id, Attempt(id=task.id, attempt=task.attempt, outcome="none", start=task.start))
         chain.update((attempt.id, attempt) for attempt in state.attempts)
+        chain.setdefault(task.id, Attempt(id=task.id, attempt=task.attempt, outcome="none", start=task.start))
         for child in state.going_on.values():
             self.add(child)
+
+    @property
+    def ids(self) -> dict[str, None]:
+        """Every attempt's id, in order."""
+        return {name: None for chain in self._attempts.values() for name in chain}
 
     def undone(self, state: TaskState) -> list[Attempt]:
         """The attempts of a chain that a state taken back to does not know of, marked as rewound."""
@@ -121,10 +128,96 @@ def stored_elsewhere(state: TaskState, **update: Any) -> TaskState:
     return state.model_copy(update={"spent": Usage(), "log": [], **update})
 
 
-def dependents(plan: Iterable[PlannedChild], changed: str) -> set[str]:
-    """Ids of the children that need another's result, directly or not."""
-    stale = {changed}
-    children = list(plan)
-    while more := {child.id for child in children if child.id not in stale and stale.intersection(child.depends_on)}:
-        stale |= more
-    return stale - {changed}
+def at_point(later: TaskState, attempt_id: str, to: NodeName) -> TaskState | None:
+    """Work out what a state was at an earlier point, from a later one of the same chain; None if it never was there.
+
+    This is for savers that keep only the newest checkpoint of a nested graph. Reviews are not taken back one by one but
+    all together, and of an attempt that has a successor only the start is known.
+    """
+    attempt = next((known for known in later.attempts if known.id == attempt_id), None)
+    if later.attempt.id == attempt_id:
+        state = _cleared(later)
+    elif attempt is not None and to == "admit":
+        return _cleared(later.model_copy(update={"current": _earlier_attempt(later, attempt)}))
+    else:
+        return None
+    planned = bool(later.plan) and later.attempt.start == "decompose"
+    answered = later.report is not None and later.report.answered
+    match to:
+        case "admit":
+            return state
+        case "decompose" if later.attempt.start == "decompose" and later.report is not None:
+            return state.model_copy(update={**_NO_CHILDREN, "plan": [], "next_child": 1, "quota_from": 1})
+        case "subtasks" if planned and later.report is not None:
+            return state.model_copy(update=_NO_CHILDREN)
+        case "review" if planned and later.children and later.report is not None:
+            return state.model_copy(update=_NO_REVIEWS)
+        case "solve" | "aggregate" if (
+            later.made_by == to and later.report is not None and bool(later.plan) == (to == "aggregate")
+        ):
+            return state
+        case "verify" if answered and later.verdict is not None:
+            return state.model_copy(update={"report": _unjudged(later.answered)})
+    return None
+
+
+def at_children(later: TaskState, child: str) -> TaskState | None:
+    """Work out what a parent's state was when a child ran, from a later one; None if the child is not in its plan."""
+    if child not in {planned.id for planned in later.plan}:
+        return None
+    return _cleared(later).model_copy(update=_NO_REVIEWS)
+
+
+def resumable(stopped: TaskState) -> TaskState:
+    """A stopped task that goes on: with its children where it has some, else with its answer."""
+    state = _cleared(stopped)
+    planned = bool(state.plan) and state.attempt.start != "aggregate"
+    return state.model_copy(update={"resume_at": "subtasks" if planned else state.attempt.start})
+
+
+_NO_REVIEWS: dict[str, Any] = {"reviews": [], "next_actions": [], "pending_replans": [], "revisions": {}}
+_NO_CHILDREN: dict[str, Any] = {**_NO_REVIEWS, "children": {}, "going_on": {}, "replans": 0}
+
+
+def _cleared(state: TaskState) -> TaskState:
+    """A state without what its attempt came to."""
+    task = state.attempt
+    update: dict[str, Any] = {
+        "attempts": [known for known in state.attempts if known.attempt < task.attempt],
+        "report": None,
+        "verdict": None,
+        "halt": None,
+        "failed_by": None,
+        "out_of_budget": None,
+        "reviewing": False,
+        "replanning": False,
+        "partial": [],
+    }
+    if state.best is not None and state.best.task_id == task.id:
+        update |= {"best": None, "best_failures": 0}
+    return state.model_copy(update=update)
+
+
+def _earlier_attempt(state: TaskState, attempt: Attempt) -> Task:
+    """An earlier attempt of a chain, with the failures that were known at its start."""
+    task = state.attempt
+    failures = [failure for failure in task.prior_failures if failure.attempt < attempt.attempt]
+    spec = task.intent
+    if failures:
+        spec = recovery_spec(task.intent, failures, instructions=task.instructions, revision=task.revision)
+    return task.model_copy(
+        update={
+            "id": attempt.id,
+            "attempt": attempt.attempt,
+            "spec": spec,
+            "prior_failures": failures,
+            "settled": [],
+            "start": attempt.start if failures else "decompose",
+        }
+    )
+
+
+def _unjudged(report: TaskReport) -> TaskReport:
+    """A report as its maker gave it: a rejected one was made `partial`."""
+    outcome = "satisfied" if report.validation.hard_passed and not report.validation.open_issues else "partial"
+    return report.model_copy(update={"outcome": outcome, "remaining_issues": []})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
@@ -130,7 +131,7 @@ class ValidationPlan(Data):
         """The hash's beginning, which names durable calls."""
         return self.plan_hash[:_MARK_CHARS]
 
-    @property
+    @cached_property
     def token(self) -> str:
         """Binds a verdict to task id, attempt and plan; only a verdict with the right one is accepted."""
         return sha256(canonical_json([self.task_id, self.attempt, self.plan_hash]))
