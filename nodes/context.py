@@ -226,6 +226,24 @@ class Context:
             raise CallFailed("failed", "MixedVerdict", "the stored call belongs to another task, attempt or plan")
         return record["value"]
 
+    def results(self, records: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Count what all of several calls spent and read, then return their values.
+
+        Raises:
+            CallFailed: One gave none; the first such is raised.
+            TaskStopped: The task was stopped meanwhile.
+        """
+        values: list[Any] = []
+        failures: list[CallFailed | TaskStopped] = []
+        for record in records:
+            try:
+                values.append(self.result(record))
+            except (CallFailed, TaskStopped) as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+        return values
+
     async def call(self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None) -> Any:
         """Call something durably, in a slot, with retries and a time-out, and return its value.
 
@@ -245,12 +263,16 @@ class Context:
 
         For what must be seen as it is now, whatever a checkpoint remembers.
         """
-        start = self.start(name, function, *args)
-        while True:
-            try:
-                return self.result(await start.body())
-            except TryAgain:
-                await Invoke(asyncio.sleep, delay(cast(RetryPolicy, self.policy.retry)))
+        fork = self.fork()
+        start = fork.start(name, function, *args)
+        try:
+            while True:
+                try:
+                    return fork.result(await start.body())
+                except TryAgain:
+                    await Invoke(asyncio.sleep, delay(cast(RetryPolicy, self.policy.retry)))
+        finally:
+            self.absorb(fork)
 
     async def side_by_side(
         self, branches: Sequence[tuple[str, Callable[[Context], Body[Model]]]], kind: type[Model]
@@ -266,7 +288,7 @@ class Context:
         if len(branches) == 1:
             return [await branches[0][1](self)]
         handles = [await Start(self._marked(name), functools.partial(self._branch, body)) for name, body in branches]
-        return [kind.model_validate(self.result(record)) for record in await gather(handles)]
+        return [kind.model_validate(value) for value in self.results(await gather(handles))]
 
     async def _branch(self, body: Callable[[Context], Body[Any]]) -> dict[str, Any]:
         fork = self.fork()

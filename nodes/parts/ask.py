@@ -235,4 +235,4 @@ async def together(name: str, calls: Sequence[tuple[Target, Any]]) -> list[Any]:
     if context is None:
         return [await Invoke(function, argument) for function, argument in calls]
     handles = [await context.start(name, function, argument) for function, argument in calls]
-    return [context.result(record) for record in await gather(handles)]
+    return context.results(await gather(handles))

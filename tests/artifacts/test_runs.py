@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite.aio import AsyncSqliteStore
+from langgraph.types import RetryPolicy
 
 from engine_kit import Solver, split
-from langgraph_recursive.graph import SolvePolicy, create_recursive_solver
-from langgraph_recursive.nodes import StoreArtifacts
+from langgraph_recursive.graph import Budget, SolvePolicy, create_recursive_solver
+from langgraph_recursive.nodes import ContextStore, StoreArtifacts, aread_context
 from langgraph_recursive.state import (
     ArtifactRef,
     ChangedUserError,
@@ -31,7 +36,7 @@ from scripted import ScriptedChatModel
 from validation_kit import asked, brief, decide
 
 Run = Callable[..., dict[str, Any]]
-CONFIG = {"configurable": {"thread_id": "thread", "user_id": "ann"}}
+CONFIG: Any = {"configurable": {"thread_id": "thread", "user_id": "ann"}}
 ONE_TRY = SolvePolicy(max_attempts=1)
 
 
@@ -311,3 +316,63 @@ def test_changed_bytes_are_seen_after_a_kill_and_unchanged_ones_cost_no_call(run
     content[0] = "y"
     assert not run(solver, None, CONFIG)["success"]
     assert [asked(call.messages)[0] for call in model.calls[before:]] == ["output", "task"]
+
+
+def test_a_resolver_that_hangs_is_unknown(run: Run) -> None:
+    solver = create_recursive_solver(
+        solver=lambda task: reporting(ref()),
+        artifact_resolver=Resolver(lambda *asked: time.sleep(5)),
+        policy=SolvePolicy(max_attempts=1, call_timeout=0.1),
+    )
+    assert run(solver, "write", CONFIG)["verdict"].outcome == "unknown"
+
+
+def test_a_connection_that_comes_back_is_tried_again(run: Run) -> None:
+    tries: list[int] = []
+
+    def flaky(*given: Any) -> Any:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConnectionError("lost")
+        return holding()(*given)
+
+    quick = RetryPolicy(initial_interval=0.001, jitter=False, retry_on=ConnectionError)
+    solver = create_recursive_solver(
+        solver=lambda task: reporting(ref()), artifact_resolver=Resolver(flaky), policy=SolvePolicy(retry=quick)
+    )
+    assert run(solver, "write", CONFIG)["success"]
+    assert len(tries) == 2
+
+
+def test_resolving_is_no_model_call(run: Run) -> None:
+    solver = create_recursive_solver(
+        solver=lambda task: reporting(ref(), ref(artifact_id="b")),
+        artifact_resolver=Resolver(holding()),
+        policy=SolvePolicy(budget=Budget(max_llm_calls=1)),
+    )
+    result = run(solver, "write", CONFIG)
+    assert result["success"]
+    assert result["usage"].llm_calls == 1
+
+
+def test_an_async_store_serves_an_async_run(tmp_path: Path) -> None:
+    async def main() -> dict[str, Any]:
+        async with AsyncSqliteStore.from_conn_string(str(tmp_path / "store.sqlite")) as store:
+            await store.setup()
+            artifacts, contexts = StoreArtifacts(store), ContextStore(store)
+            owner = Owner.of_thread("thread", user_id="ann")
+            notes = await contexts.aput("the notes", owner=owner)
+
+            async def solve(task: Task) -> TaskReport:
+                text = await aread_context(task, notes)
+                return reporting(await artifacts.aput(text, owner=task.owner, kind="note"))
+
+            model = ScriptedChatModel(answers=lambda messages: decide(messages))
+            solver = create_recursive_solver(
+                solver=solve, artifact_resolver=artifacts, context_store=contexts, validator_model=model
+            )
+            result = await solver.ainvoke(brief("write", context_refs=[notes]), CONFIG)
+            assert model.calls[0].text.count("the notes") == 2
+            return dict(result)
+
+    assert asyncio.run(main())["verified"]
