@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ._model import Data
 
@@ -51,5 +52,5 @@ _FIELDS = tuple(Usage.model_fields)
 
 def _counted(one: Usage, two: Usage, count: Callable[[float, float], float]) -> Usage:
     # Counts of counts are counts: nothing to validate again, and a run adds up thousands of times.
-    left, right = one.__dict__, two.__dict__
-    return Usage.model_construct(**{name: count(left[name], right[name]) for name in _FIELDS})
+    counts: dict[str, Any] = {name: count(one.__dict__[name], two.__dict__[name]) for name in _FIELDS}
+    return Usage.model_construct(**counts)
