@@ -25,7 +25,7 @@ os.environ.setdefault("LANGSMITH_TRACING", "false")
 
 from table import Part, show
 
-_PARTS = ("makespan", "cpu", "storage", "recovery", "imports")
+_PARTS = ("makespan", "cpu", "storage", "recovery", "validation", "imports")
 _ORDERS = "orders"
 _PACKAGES = ("langgraph-recursive", "langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "pydantic")
 

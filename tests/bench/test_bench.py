@@ -15,7 +15,7 @@ def test_every_part_runs_and_writes_json(tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     report = json.loads(written.read_text())
-    assert set(report["parts"]) == {"makespan", "cpu", "storage", "recovery", "imports", "orders"}
+    assert set(report["parts"]) == {"makespan", "cpu", "storage", "recovery", "validation", "imports", "orders"}
     for name, part in report["parts"].items():
         if name != "orders":
             assert part["rows"], name

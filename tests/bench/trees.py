@@ -17,6 +17,7 @@ from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.graph.solver import RecursiveSolver
 from langgraph_recursive.nodes.components import inline
 from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.task import Task
 
 __all__ = ("Branch", "balanced", "bare_solver", "chain", "config_of", "solver_of")
@@ -160,6 +161,7 @@ def solver_of(
     seconds: float = 0.0,
     in_async: bool = True,
     saver: BaseCheckpointSaver[Any] | None = None,
+    budget: Budget | None = None,
 ) -> RecursiveSolver:
     """This engine, for a tree. The atomizer is inline: it knows the tree, and costs no call."""
     parts = Parts(tree, seconds)
@@ -171,7 +173,7 @@ def solver_of(
     return create_recursive_solver(
         **parts.of_solver(in_async=in_async),
         atomizer=atomizer,
-        policy=SolvePolicy(max_concurrency=WIDTH, max_depth=20),
+        policy=SolvePolicy(max_concurrency=WIDTH, max_depth=20, budget=budget or Budget()),
         checkpointer=saver,
     )
 
