@@ -93,14 +93,14 @@ def measure(*, quick: bool = False) -> Part:
             Target("run with every limit / with none", round(limited, 2), 1.1),
         ],
         notes=[
-            "tokens: 4 characters each. The root itself is validated at its gate. The ledger reserves and settles a call in",
-            f"{1e6 * ledger:.0f} us of CPU; all else that the engine does for one takes {1e6 * engine:.0f}.",
+            "tokens: 4 characters each. The root itself is validated at its gate. The ledger reserves and settles",
+            f"a call in {1e6 * ledger:.0f} us of CPU; all else that the engine does for one takes {1e6 * engine:.0f}.",
         ],
     )
 
 
 def _counted(scopes: Sequence[str]) -> dict[str, Any]:
-    """Run a small tree whose sub-tasks are validated in these scopes, and its root at the gate; without any, nothing."""
+    """Run a small tree whose sub-tasks are validated in these scopes, its root at the gate; without any, nothing is."""
     judge = Judge()
 
     def plan(depth: int) -> list[TaskBrief]:
