@@ -8,6 +8,7 @@ run goes on from it like any other that was cut off.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,7 +34,17 @@ from langgraph_recursive.state.errors import (
     UnreachedPointError,
     WrongSaverError,
 )
-from langgraph_recursive.state.rewinding import Known, anew, dependents, renumbered, stored_elsewhere
+from langgraph_recursive.state.ids import root_ref
+from langgraph_recursive.state.plan import execution_order
+from langgraph_recursive.state.rewinding import (
+    Known,
+    anew,
+    at_children,
+    at_point,
+    renumbered,
+    resumable,
+    stored_elsewhere,
+)
 from langgraph_recursive.state.task import PlannedChild, Task
 from langgraph_recursive.state.task_state import NextAction, NodeName, TaskState
 from langgraph_recursive.state.trace import SolveTrace
@@ -53,6 +64,7 @@ its answer is checked anew.
 
 _BRANCH = "branch:to:"
 _SHOWN = 50
+_NEVER = ("~", True)  # sorts behind every checkpoint
 
 
 def rewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "admit") -> str:
@@ -67,8 +79,10 @@ def rewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "
     gone on since (rules.md 16): `attempts` keeps the old ones, marked `rewound`, and they do not count in
     `max_attempts`.
 
-    The run may have ended or halted, have been interrupted or killed. A point needs a checkpoint: with
-    `durability="exit"` there is only the last one.
+    The run may have ended or halted, have been interrupted or killed. Where the checkpoint of a point was not kept (our
+    SQLite saver keeps only the newest of nested graphs, and `durability="exit"` only the last), its state is worked out
+    from a later one: then reviews are taken back all together, and an attempt that has a successor, or whose parent
+    planned anew since, may be out of reach.
 
     Args:
         graph: What `create_recursive_solver` returned, with a checkpointer of its own.
@@ -237,10 +251,16 @@ class _Moment:
     Attributes:
         entry: The checkpoint.
         written: Whether the node that ran from it has ended, though no checkpoint followed yet.
+        derived: The state at a point before, worked out from the one that is stored.
     """
 
     entry: CheckpointTuple
     written: bool = False
+    derived: TaskState | None = None
+
+    def before(self, derived: TaskState) -> _Moment:
+        """The same task at a point before, of which no checkpoint is kept."""
+        return dataclasses.replace(self, derived=derived)
 
     @property
     def order(self) -> tuple[str, bool]:
@@ -261,8 +281,8 @@ class _Moment:
 
     @cached_property
     def state(self) -> TaskState:
-        """The task's state; before the node `admit` of a fix its attempt is that fix."""
-        return TaskState.model_validate(self.values["state"])
+        """The task's state."""
+        return self.derived or TaskState.model_validate(self.values["state"])
 
     @property
     def next(self) -> NodeName | None:
@@ -320,7 +340,7 @@ class _Tree:
         elapsed = self._latest(again.root_ref).state.elapsed
         state = stored_elsewhere(state, resume_at=to, elapsed=elapsed)
         child = again.root_ref
-        for parent in self._ancestors(point):
+        for parent in self._ancestors(point, child):
             state = self._back_at_children(parent, child, state)
             child = state.attempt.root_ref
         return again, state
@@ -328,37 +348,63 @@ class _Tree:
     def root_moment(self, task_id: str, to: RewindPoint) -> CheckpointTuple:
         """The root's checkpoint at that point."""
         point = self._point(task_id, to)
-        return [point, *self._ancestors(point)][-1].entry
+        return [point, *self._ancestors(point, root_ref(task_id))][-1].entry
 
     def _point(self, task_id: str, to: RewindPoint) -> _Moment:
-        own = [moment for moment in self.moments if moment.state.attempt.id == task_id]
-        if not own:
-            known = list(dict.fromkeys(moment.state.attempt.id for moment in self.moments))
+        if task_id not in self.known.ids:
+            known = list(self.known.ids)
             more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
             raise UnknownTaskError(
                 f"the last run has no task {task_id!r}: it has {', '.join(known[:_SHOWN])}{more}",
                 field="task_id",
                 value=task_id,
             )
-        if to == "admit":
-            return own[0]
+        if found := self._found(task_id, to):
+            return found
+        reached = ", ".join(point for point in get_args(RewindPoint) if self._found(task_id, point))
+        raise UnreachedPointError(
+            f"task {task_id} never came to {to}, or nothing that tells of it is kept (a saver with "
+            f"nested_history=True keeps all): it can go back to {reached or 'no point'}",
+            field="to",
+            value=to,
+        )
+
+    def _found(self, task_id: str, to: RewindPoint) -> _Moment | None:
+        own = [moment for moment in self.moments if moment.state.attempt.id == task_id]
         # Between two reviews of one batch is no point: those of the batch begin together.
         there = [moment for moment in own if moment.next == to and not (to == "review" and moment.state.reviewing)]
-        if not there:
-            reached = {"admit", *(moment.next for moment in own)} & set(get_args(RewindPoint))
-            raise UnreachedPointError(
-                f"task {task_id} never came to {to}: it came to {', '.join(sorted(filter(None, reached)))}",
-                field="to",
-                value=to,
-            )
-        return there[-1]
+        if there and to != "admit":
+            return there[-1]
+        for moment in [*own[:1], *self._of_chain(root_ref(task_id))[-1:]]:
+            if derived := at_point(moment.state, task_id, to):
+                return moment.before(derived)
+        return None
 
-    def _ancestors(self, moment: _Moment) -> list[_Moment]:
+    def _ancestors(self, moment: _Moment, child: str) -> list[_Moment]:
         """Where those above a task were when it ran, the root last."""
         parents = moment.entry.metadata.get("parents", {})
         steps = moment.namespace.split("|") if moment.namespace else []
-        above = ["|".join(steps[:length]) for length in range(len(steps) - 2, -1, -2)]
-        return [_Moment(self.checkpoints[name, parents[name]]) for name in above]
+        found = []
+        for length in range(len(steps) - 2, -1, -2):
+            name = "|".join(steps[:length])
+            found.append(self._at_children(name, parents[name], child))
+            child = found[-1].state.attempt.root_ref
+        return found
+
+    def _at_children(self, namespace: str, checkpoint_id: str, child: str) -> _Moment:
+        kept = self.checkpoints.get((namespace, checkpoint_id))
+        if kept is not None:
+            return _Moment(kept)
+        newest = [moment for moment in self.moments if moment.namespace == namespace][-1]
+        derived = at_children(newest.state, child)
+        if derived is None:
+            raise UnreachedPointError(
+                f"task {newest.state.attempt.id} has planned anew since {child} ran, and the saver keeps no checkpoint "
+                "from before: use one with nested_history=True, or rewind the parent",
+                field="task_id",
+                value=child,
+            )
+        return newest.before(derived)
 
     def _latest(self, chain: str) -> _Moment:
         return self._of_chain(chain)[-1]
@@ -369,53 +415,40 @@ class _Tree:
     def _back_at_children(self, parent: _Moment, child: str, seed: TaskState) -> TaskState:
         """A parent that runs its children, of which one was taken back."""
         failed = self._latest(child).state.halt is not None
-        state = parent.state
-        stale = dependents(with_new_children(state).plan, child)
-        latest = self._latest(state.attempt.root_ref)
-        folded = self._folded(state, child, stale, revived=failed)
+        latest = self._latest(parent.state.attempt.root_ref)
+        folded = self._folded(parent.state, child, revived=failed)
         folded = folded.model_copy(
             update={
                 "going_on": {**folded.going_on, child: seed},
                 "sequence": max(folded.sequence, latest.state.sequence),
             }
         )
-        if latest.order != parent.order or latest.namespace != parent.namespace:
+        if parent.derived or (latest.order, latest.namespace) != (parent.order, parent.namespace):
             folded = renumbered(folded, self.known, max_attempts=self.max_attempts)
         return stored_elsewhere(folded, resume_at="subtasks", elapsed=latest.state.elapsed)
 
-    def _folded(self, state: TaskState, without: str, stale: set[str], *, revived: bool) -> TaskState:
+    def _folded(self, state: TaskState, without: str, *, revived: bool) -> TaskState:
         """Take in what became of the children of a task that is at `subtasks`.
 
         Args:
             state: The task's state.
             without: A child that is left out.
-            stale: Children that must run again.
             revived: Whether children that were stopped go on.
         """
-        gone = {without, *stale}
-        children = {name: result for name, result in state.children.items() if name not in gone}
-        going_on = {name: left for name, left in state.going_on.items() if name not in gone}
-        actions = list(state.next_actions)
-        sequence = state.sequence
-        for child in with_new_children(state).plan:
+        batch = _Batch(state, without)
+        for child in execution_order(with_new_children(state).plan):
             latest = self._progress(child, state)
-            if child.id == without or child.id in children or latest is None:
+            if child.id == without or latest is None:
                 continue
-            if child.id in stale:
-                actions = self._run_again(child, latest, actions)
-                continue
-            left = self._left(child.id, latest, revived)
-            if left is not None:
-                going_on[child.id] = left
-                continue
-            sequence += 1
-            result = result_of(child, latest, keep=True)
-            report = result.report.model_copy(update={"sequence": sequence})
-            children[child.id] = result.model_copy(update={"report": report})
-            going_on.pop(child.id, None)
-            actions = [action for action in actions if action.child_id != child.id or action.kind == "create"]
-        update = {"children": children, "going_on": going_on, "next_actions": actions, "sequence": sequence}
-        return state.model_copy(update=update)
+            if batch.outdated(child, self._last(child.id)):
+                batch.run_again(child, self.known.informed(batch.left_of(child, latest)))
+            elif child.id not in batch.children:
+                left = self._left(child.id, latest, revived)
+                if left is not None:
+                    batch.going_on[child.id] = left
+                else:
+                    batch.take(child, latest, self._latest(child.id).order)
+        return batch.state
 
     def _progress(self, child: PlannedChild, parent: TaskState) -> TaskState | None:
         """What became of a child last, if it has run since its parent launched it."""
@@ -438,26 +471,91 @@ class _Tree:
         stopped = latest.halt is not None and latest.halt.type == "cancelled"
         return None if latest.ended and not (revived and stopped) else self._continued(chain, revived)
 
-    def _run_again(self, child: PlannedChild, latest: TaskState, actions: list[NextAction]) -> list[NextAction]:
-        """A child whose dependency is taken back runs again, as its next fix, without a failure added (rules.md 13)."""
-        approved = next((action for action in actions if action.child_id == child.id and action.left), None)
-        left = self.known.informed(left_off(latest) if approved is None else cast(TaskState, approved.left))
-        if approved is None:
-            return [*actions, NextAction(kind="rerun", child_id=child.id, reason="a rewind", left=left)]
-        return [action.model_copy(update={"left": left}) if action is approved else action for action in actions]
+    def _last(self, chain: str) -> tuple[str, bool]:
+        """When a task was heard of last: run, or put back to run again."""
+        waiting = self._waiting(chain)
+        return self._latest(chain).order if waiting is None else self.seeds[chain][0]
 
-    def _continued(self, chain: str, revived: bool) -> TaskState | None:
-        """Where an unfinished task goes on; None where there is no such place."""
+    def _continued(self, chain: str, revived: bool) -> TaskState:
+        """Where an unfinished task goes on."""
         open_moments = [moment for moment in self._of_chain(chain) if not moment.state.ended and moment.next]
-        if revived and open_moments and open_moments[-1].next == "review" and _stopped_below(open_moments[-1].state):
+        if revived and open_moments and open_moments[-1].next == "review" and _lacks_children(open_moments[-1].state):
             open_moments = [moment for moment in open_moments if moment.next == "subtasks"]
-        if not open_moments:
-            return None
-        state = open_moments[-1].going_on()
+        state = open_moments[-1].going_on() if open_moments else resumable(self._latest(chain).state)
         if state.resume_at == "subtasks":
-            state = self._folded(state, "", set(), revived=revived)
+            state = self._folded(state, "", revived=revived)
         return stored_elsewhere(state)
 
 
-def _stopped_below(state: TaskState) -> bool:
-    return any(result.halt is not None and result.halt.type == "cancelled" for result in state.children.values())
+def _lacks_children(state: TaskState) -> bool:
+    """Whether children were stopped, or never started."""
+    halts = [state.children[name].halt if name in state.children else None for name in state.missing]
+    return any(halt is None or halt.type == "cancelled" for halt in halts)
+
+
+class _Batch:
+    """The children of a task that is at `subtasks`, being put together.
+
+    Args:
+        state: The task's state.
+        without: A child that is left out: it is taken back.
+    """
+
+    def __init__(self, state: TaskState, without: str) -> None:
+        self.parent = state
+        self.children = {name: result for name, result in state.children.items() if name != without}
+        self.going_on = {name: left for name, left in state.going_on.items() if name != without}
+        self.actions = list(state.next_actions)
+        self.sequence = state.sequence
+        self.without = without
+        self._ended: dict[str, tuple[str, bool]] = {}
+
+    def outdated(self, child: PlannedChild, last: tuple[str, bool]) -> bool:
+        """Whether something that a child needs has its result since the child was heard of last, or has none."""
+        return any(self._has_ended(wanted) > last for wanted in child.depends_on)
+
+    def _has_ended(self, child: str) -> tuple[str, bool]:
+        if child in self._ended:
+            return self._ended[child]
+        return ("", False) if child in self.children else _NEVER
+
+    def left_of(self, child: PlannedChild, latest: TaskState) -> TaskState:
+        """Where a child left off that runs again."""
+        approved = self._approved(child.id)
+        return left_off(latest) if approved is None or approved.left is None else approved.left
+
+    def run_again(self, child: PlannedChild, left: TaskState) -> None:
+        """Have a child run again as its next fix, without a failure added (rules.md 13)."""
+        approved = self._approved(child.id)
+        if approved is None:
+            approved = NextAction(kind="rerun", child_id=child.id, reason="what it needs was taken back")
+            self.actions.append(approved)
+        again = approved.model_copy(update={"left": left})
+        self.actions = [again if action is approved else action for action in self.actions]
+        self.children.pop(child.id, None)
+        self.going_on.pop(child.id, None)
+
+    def _approved(self, child: str) -> NextAction | None:
+        return next((action for action in self.actions if action.child_id == child and action.kind != "create"), None)
+
+    def take(self, child: PlannedChild, ended: TaskState, order: tuple[str, bool]) -> None:
+        """Take a child's result in."""
+        self.sequence += 1
+        result = result_of(child, ended, keep=True)
+        report = result.report.model_copy(update={"sequence": self.sequence})
+        self.children[child.id] = result.model_copy(update={"report": report})
+        self.going_on.pop(child.id, None)
+        self.actions = [action for action in self.actions if action is not self._approved(child.id)]
+        self._ended[child.id] = order
+
+    @property
+    def state(self) -> TaskState:
+        """The task's state with its children."""
+        return self.parent.model_copy(
+            update={
+                "children": self.children,
+                "going_on": self.going_on,
+                "next_actions": self.actions,
+                "sequence": self.sequence,
+            }
+        )

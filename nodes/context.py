@@ -226,7 +226,7 @@ class Context:
             raise CallFailed("failed", "MixedVerdict", "the stored call belongs to another task, attempt or plan")
         return record["value"]
 
-    def results(self, records: Sequence[Mapping[str, Any]]) -> list[Any]:
+    def results(self, records: Sequence[dict[str, Any]]) -> list[Any]:
         """Count what all of several calls spent and read, then return their values.
 
         Raises:

@@ -118,12 +118,12 @@ class _Execution:
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
             self.state = self.state.model_copy(update={"current": self.context.attempt})
             self.run.allowances.know(self.context.attempt, self.state.context_reads)
-            if self.state.resume_at is not None:
-                self.context.tell_rewound(self.state)
         self.context.draws = node.name in ("solve", "aggregate", "verify")
         self.context.closing = self.context.draws and self.state.out_of_budget is not None
         if not self._of_child():
             self.run.listen(get_stream_writer())
+        if node.name != "admit" and self.state.resume_at is not None:
+            self.context.tell_rewound(self.state)
 
     def _of_child(self) -> bool:
         """Whether this is a child's task: before admit only what it is given tells."""

@@ -19,7 +19,8 @@ from langgraph_recursive.state.fence import fenced
 from langgraph_recursive.state.ids import ROOT_ID
 from langgraph_recursive.state.task import Task
 
-from ..context import Target, current_context, invoke
+from ..call import Target
+from ..context import current_context, invoke
 from ..conversions import message_text
 from ..effects import Invoke, gather
 
