@@ -381,14 +381,14 @@ class TestUnfinished:
         solver = work.solver(InMemorySaver(), solver=solve)
         result = driven(solver, "job", in_async)
         assert result["halt"].child.task_id == "t.3"
-        assert not work.calls["t.1", "aggregate"]
+        assert ("t.1", "aggregate") not in work.calls
         before = Counter(work.calls)
         work.calls.clear()
         rewind(work.solver(solver.checkpointer), CONFIG, "t.3.2")
         result = driven(work.solver(solver.checkpointer), None, in_async)
         assert result["output"] == ANSWER
         assert not {call for call in work.calls if is_under(call[0], "t.1.1")}
-        assert work.calls["t.1", "aggregate"] == 1
+        assert ("t.1", "aggregate") in work.calls
         assert len(before.keys() & work.calls.keys()) <= 1  # in sync the call that was in flight had ended
 
 
