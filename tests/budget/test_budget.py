@@ -51,6 +51,46 @@ def test_a_limit_on_calls_is_never_passed_and_is_named(world: str, limit: int) -
     assert result["usage"].llm_calls <= limit
 
 
+@pytest.mark.parametrize("limit", [3, 40, 65, 130, 131])
+async def test_64_children_at_once_never_spend_more_than_there_is(limit: int) -> None:
+    """Each yields between the reserve and the settling of its call; without a limit the run makes 131 calls."""
+    made = 0
+
+    async def call() -> None:
+        nonlocal made
+        made += 1
+        await asyncio.sleep(0)
+
+    async def solver(task: Any) -> str:
+        await call()
+        return "answer"
+
+    async def decomposer(task: Any, depth: int) -> list[str]:
+        await call()
+        return [f"part {number}" for number in range(64)]
+
+    async def aggregator(task: Any, results: Any) -> str:
+        await call()
+        return "all"
+
+    async def check(task: Any, result: str) -> bool:
+        await call()
+        return True
+
+    policy = SolvePolicy(budget=Budget(max_llm_calls=limit), max_children=64, max_concurrency=64)
+    graph = create_recursive_solver(
+        solver=solver,
+        decomposer=decomposer,
+        aggregator=aggregator,
+        atomizer=depth_based(1),
+        verifiers=[check],
+        policy=policy,
+    )
+    result = await graph.ainvoke("job")
+    assert made == result["usage"].llm_calls <= limit
+    assert result["success"] is (limit == 131)
+
+
 def test_finished_parts_are_aggregated_from_what_was_kept_back() -> None:
     result = run(
         tree(budget=Budget(max_llm_calls=15), policy={"max_concurrency": 1, "sequential_children": True}), "sync"

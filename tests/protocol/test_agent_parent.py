@@ -175,16 +175,23 @@ def test_a_review_that_does_not_fit_is_refused_with_the_state_unchanged(step: St
         [start("a", continue_from="t.1"), start("c, but other")],
         [start("a"), start("c")],
         [start("a", continue_from="t.2"), start("c")],
+        [start("a", continue_from="validator:task"), start("c")],
         [start("a", continue_from="t.1")],
         [start("a", continue_from="t.1"), start("c"), start("d")],
     ],
-    ids=["other brief", "no continue_from", "other child", "one missing", "one too many"],
+    ids=["other brief", "no continue_from", "other child", "a validator", "one missing", "one too many"],
 )
 def test_only_exactly_what_was_approved_is_started(steps: list[Step]) -> None:
     plain, tried = Play(WHOLE), Play([*WHOLE[:5], steps, *WHOLE[5:]])
     plain.graph.invoke("job", CONFIG)
     assert tried.graph.invoke("job", CONFIG)["output"] == "all of it"
     assert tried.state == plain.state
+
+
+def test_nothing_goes_on_without_an_approved_revision(run: Run) -> None:
+    play = Play([start("a", continue_from="t.1"), start("a"), report("did a"), judge("t.1", "ASCEND"), report("all")])
+    assert run(play.graph, "job", CONFIG)["output"] == "all"
+    assert "continue_from needs an approved revision" in play.model.calls[1].text
 
 
 def test_it_answers_itself_what_it_does_not_split(run: Run) -> None:

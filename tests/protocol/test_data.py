@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -22,6 +22,9 @@ from langgraph_recursive.state.errors import ChangedAnchorError
 from langgraph_recursive.state.report import ArtifactRef, NextStepSuggestion, TaskReport, Validation
 from langgraph_recursive.state.review import TaskReview
 from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.task_state import TaskState
+from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPlan, ValidationPolicy
+from langgraph_recursive.state.verdict import RetryFrom, ScopeValidationResult, ValidationCheck, ValidationResult
 from review_kit import CONFIG, Tree, brief
 
 REQUIRED = object()
@@ -66,7 +69,70 @@ FIELDS: dict[type[BaseModel], dict[str, Any]] = {
         "retry_from": None,
         "sequence": 0,
     },
+    ValidationCheckSpec: {
+        "check_id": REQUIRED,
+        "scope": REQUIRED,
+        "criterion": REQUIRED,
+        "method": "model",
+        "required": True,
+    },
+    ValidationPolicy: {"scopes": [], "checks": [], "max_tool_rounds": 4},
+    ValidationPlan: dict.fromkeys(["task_id", "attempt", "scopes", "checks", "plan_hash"], REQUIRED),
+    ValidationCheck: {
+        "check_id": REQUIRED,
+        "status": REQUIRED,
+        "required": True,
+        "justification": "",
+        "failure_code": None,
+        "evidence": [],
+        "evidence_refs": [],
+        "validator_id": "",
+    },
+    ScopeValidationResult: {"scope": REQUIRED, "outcome": REQUIRED, "checks": [], "error": None},
+    ValidationResult: {
+        "evaluated_task_id": REQUIRED,
+        "outcome": REQUIRED,
+        "scope_results": [],
+        "issues": [],
+        "retry_from": None,
+        "plan_hash": "",
+        "feedback": "",
+        "checked": True,
+        "gate": None,
+    },
+    RetryFrom: {"task_id": REQUIRED, "at": REQUIRED, "scope": "task", "check_ids": []},
 }
+
+STATE = {
+    "task_brief": "current.brief",
+    "task_brief_version": "current.revision",
+    "task_brief_history": "brief_history",
+    "task_report": "report",
+    "task_report_submitted_at_sequence": "report.sequence",
+    "task_report_validation": "verdict",
+    "report_history": "report_history",
+    "pending_reviews": "children",
+    "reviews": "reviews",
+    "next_actions": "next_actions",
+    "pending_replans": "pending_replans",
+    "root_validation_attempts": "gate_attempts",
+    "root_validation_history": "attempts",
+    "root_validation_passed": "verdict.gate",
+    "context_access": "context_reads",
+}
+"""What the document keeps of a task, and where it lies here.
+
+A pending review is a child's result without a review. Corrections of output that cannot be parsed
+(`protocol_correction_attempts`) are calls of one node and kept by their records.
+"""
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_the_state_holds_all_that_the_document_lists(name: str) -> None:
+    kind: Any = TaskState
+    for field in STATE[name].split("."):
+        annotation = kind.model_fields[field].annotation
+        kind = next((part for part in (*get_args(annotation), annotation) if isinstance(part, type)), None)
 
 
 @pytest.mark.parametrize("kind", FIELDS, ids=lambda kind: kind.__name__)

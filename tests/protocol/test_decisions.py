@@ -128,6 +128,22 @@ class TestFail:
         assert (result["output"], result["report"].outcome, result["report"].missing) == ("t.1", "partial", ["t.2"])
 
 
+class TestRules:
+    """The rule-based reviewer (rules.md 6): the default, and what a child suggests creates nothing by itself."""
+
+    def test_it_accepts_what_passed_and_follows_no_suggestion(self, run: Run) -> None:
+        answers = {name: suggesting(name, "DESCEND", brief(f"more of {name}")) for name in ("t.1", "t.2")}
+        tree = Tree(JOB, answers=answers, reviewer=None)
+        assert run(tree.graph, "job", CONFIG)["output"] == "t.1+t.2"
+        assert tree.decisions == [("t.1", "REJECT_REFINE"), ("t.2", "ASCEND")]
+
+    def test_it_never_revises(self, run: Run) -> None:
+        tree = Tree(JOB, reviewer=None, on_child_failure="replan", bad=["t.1"], max_revisions=1)
+        run(tree.graph, "job", CONFIG)
+        assert not any(decision == "REVISE_CHILD" for _, decision in tree.decisions)
+        assert "t.1_fix_1" not in tree.ran
+
+
 class TestForbidden:
     def test_a_functions_forbidden_decision_names_the_allowed_ones(self) -> None:
         tree = Tree(JOB, {"t.1": "ASCEND"})
