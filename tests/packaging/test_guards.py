@@ -25,9 +25,7 @@ EXTRAS = (
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
     """Run `code` in a Python started in the repository's root, where the rooms can be seen."""
     env = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONSAFEPATH"}}
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -160,9 +160,7 @@ def test_a_missing_package_is_named_with_the_remedy(name: str, monkeypatch: pyte
         ),
     ],
 )
-def test_refused_requests(
-    options: dict[str, Any], error: type[Exception], says: str, model: EmbeddedChatModel
-) -> None:
+def test_refused_requests(options: dict[str, Any], error: type[Exception], says: str, model: EmbeddedChatModel) -> None:
     with pytest.raises(error, match=says):
         model.invoke("Hello", **options)
 

@@ -21,9 +21,7 @@ def acknowledge(checkpoint_id: str) -> None:
 def save_in_thread(saver: GroupedSqliteSaver, ns: str) -> None:
     while True:
         checkpoint = empty_checkpoint()
-        stored = saver.put(
-            {"configurable": {"thread_id": "t", "checkpoint_ns": ns}}, checkpoint, {"step": 0}, {}
-        )
+        stored = saver.put({"configurable": {"thread_id": "t", "checkpoint_ns": ns}}, checkpoint, {"step": 0}, {})
         saver.put_writes(stored, [("a", ns)], "task")
         acknowledge(checkpoint["id"])
 

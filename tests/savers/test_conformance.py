@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 from langgraph.checkpoint.conformance import checkpointer_test, validate
+
 from saver_kinds import ALL_KINDS, SaverKind
 
 BASE = {"put", "put_writes", "get_tuple", "list", "delete_thread"}

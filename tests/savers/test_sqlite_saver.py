@@ -111,9 +111,7 @@ async def test_200_concurrent_puts_take_far_fewer_commits(saver: GroupedSqliteSa
     assert [values_of(found)["n"] for found in read] == list(range(200))
 
 
-async def test_all_that_arrives_during_a_transaction_goes_into_the_next(
-    saver: GroupedSqliteSaver, db: Path
-) -> None:
+async def test_all_that_arrives_during_a_transaction_goes_into_the_next(saver: GroupedSqliteSaver, db: Path) -> None:
     with writes_gathering(saver, db) as wait_for:
         tasks = [asyncio.create_task(aput(saver, f"ns{n}")) for n in range(200)]
         await asyncio.sleep(0)
@@ -180,8 +178,7 @@ def test_a_poisoned_write_fails_alone(saver: GroupedSqliteSaver, db: Path) -> No
 def test_a_write_that_fails_half_way_leaves_no_rows(saver: GroupedSqliteSaver) -> None:
     stored = put(saver)
     saver.conn.execute(
-        "CREATE TRIGGER t BEFORE INSERT ON writes WHEN new.channel = 'b' "
-        "BEGIN SELECT RAISE(ABORT, 'no b'); END"
+        "CREATE TRIGGER t BEFORE INSERT ON writes WHEN new.channel = 'b' BEGIN SELECT RAISE(ABORT, 'no b'); END"
     )
 
     with pytest.raises(sqlite3.IntegrityError, match="no b"):
@@ -252,9 +249,7 @@ async def test_a_cancelled_write_disturbs_no_one(saver: GroupedSqliteSaver, db: 
     assert isinstance(results[3], asyncio.CancelledError)
 
 
-async def test_the_event_loop_stays_free_while_the_database_is_locked(
-    saver: GroupedSqliteSaver, db: Path
-) -> None:
+async def test_the_event_loop_stays_free_while_the_database_is_locked(saver: GroupedSqliteSaver, db: Path) -> None:
     with writer_held(db):
         waiting = asyncio.create_task(aput(saver))
         await asyncio.sleep(0.2)
@@ -527,9 +522,7 @@ class State(TypedDict, total=False):
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-async def test_a_graph_resumes_sync_and_async_on_one_saver(
-    saver: GroupedSqliteSaver, durability: Any
-) -> None:
+async def test_a_graph_resumes_sync_and_async_on_one_saver(saver: GroupedSqliteSaver, durability: Any) -> None:
     builder = StateGraph(State)
     builder.add_node("first", lambda _: {"order": Order(item="nut")})
     builder.add_node("second", lambda state: {"order": Order(item=state["order"].item + "s")})

@@ -154,8 +154,7 @@ KINDS = {kind.name: kind for kind in (MEMORY, SQLITE, GROUPED, POSTGRES)}
 def kind_params(*kinds: SaverKind) -> list[Any]:
     """Parameters for `parametrize("kind", ...)`, marked where they need a server."""
     return [
-        pytest.param(kind, id=kind.name, marks=[pytest.mark.postgres] if kind is POSTGRES else [])
-        for kind in kinds
+        pytest.param(kind, id=kind.name, marks=[pytest.mark.postgres] if kind is POSTGRES else []) for kind in kinds
     ]
 
 
