@@ -1,4 +1,15 @@
-"""What is carried: the data of a task and the rules on that data."""
+"""What is carried: the data of a task and the rules on that data.
+
+The recursive task protocol was written for another framework. Its names stand for ours so (rules.md 26):
+
+| there | here |
+|---|---|
+| Trace | an attempt at a task; `child_trace_id` and `parent_trace_id` are `child_task_id` and `parent_task_id` |
+| UID | the user: `user_id`, from the Runtime context or the config, fixed at the root |
+| Goal | the status of a task (`GoalStatus`), computed from its state |
+| root message | a failure of the root's, which its next attempt reads |
+| tools allowed in a state | the edges of the graph, and for `agent_parent` the tools of each gate |
+"""
 
 if __name__ != "langgraph_recursive.state":
     raise ImportError("import this room as langgraph_recursive.state")
