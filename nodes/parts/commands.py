@@ -184,8 +184,12 @@ class CommandValidator:
             child = _start(self.argv, cwd, {**os.environ, **self._env, **ids}, self._stdin)
         except OSError as error:
             return self._error(_why_not(self.argv[0], error))
-        output = _Output(child, self._chars)
-        code = _outcome(child, output, str(result) if self._stdin else None, self._timeout)
+        try:
+            output = _Output(child, self._chars)
+            code = _outcome(child, output, str(result) if self._stdin else None, self._timeout)
+        except BaseException:  # a Ctrl-C may come at any moment, and must leave nothing running
+            _kill_group(child)
+            raise
         return self._verdict(self._said(code), code == 0, output.evidence())
 
     @property
