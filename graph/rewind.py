@@ -338,7 +338,7 @@ class _Tree:
             state = anew(state)
         again = state.attempt
         elapsed = self._latest(again.root_ref).state.elapsed
-        state = stored_elsewhere(state, resume_at=to, elapsed=elapsed)
+        state = stored_elsewhere(state, resume_at=to, elapsed=elapsed, going_on={})
         child = again.root_ref
         for parent in self._ancestors(point, child):
             state = self._back_at_children(parent, child, state)
@@ -522,7 +522,9 @@ class _Batch:
     def left_of(self, child: PlannedChild, latest: TaskState) -> TaskState:
         """Where a child left off that runs again."""
         approved = self._approved(child.id)
-        return left_off(latest) if approved is None or approved.left is None else approved.left
+        if approved is not None and approved.left is not None:
+            return approved.left
+        return left_off(latest).model_copy(update={"resume_at": None, "going_on": {}})
 
     def run_again(self, child: PlannedChild, left: TaskState) -> None:
         """Have a child run again as its next fix, without a failure added (rules.md 13)."""

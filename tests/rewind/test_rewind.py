@@ -231,6 +231,22 @@ class TestNumbers:
         assert rewind(solver, CONFIG, "t.1.1.1") == "t.1.1.1_fix_2"
         check_again(work, ran, "t.1.1.1_fix_2", solver.invoke(None, CONFIG))
 
+    def test_what_waits_to_be_verified_runs_again_when_its_dependency_is_taken_back(self, work: Work, ran: Ran) -> None:
+        solver = work.solver(ran.copy())
+        rewind(solver, CONFIG, "t.2", "verify")
+        rewind(solver, CONFIG, "t.1.2", "solve")
+        check_again(work, ran, "t.1.2_fix_1", solver.invoke(None, CONFIG))
+        assert work.calls["t.2_fix_2", "solve"] == 1
+
+    def test_a_start_leaves_nothing_waiting(self, work: Work, ran: Ran) -> None:
+        solver = work.solver(ran.copy())
+        rewind(solver, CONFIG, "t.1.2", "verify")
+        assert solver.invoke(None, CONFIG)["output"] == ANSWER
+        assert rewind(solver, CONFIG, "t_fix_1") == "t_fix_2"
+        rewind(solver, CONFIG, "t.1.1.2", "solve")
+        assert solver.invoke(None, CONFIG)["output"] == ANSWER
+        assert max(work.calls.values()) == 1
+
     def test_rewound_attempts_do_not_count_in_max_attempts(self) -> None:
         """With two attempts, each of which is rejected differently, the last one is rewound: there is one more."""
         work, saver = Work(), InMemorySaver()
