@@ -14,17 +14,20 @@ import os
 import sys
 import traceback
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 import crash_tree
 from call_log import CallLog, Moment, made_deadly
-from langgraph_recursive.state.errors import UnknownThreadError
+from langgraph_recursive.graph.history import records, spent_by_run
+from langgraph_recursive.state.errors import FinishedThreadError, UnknownThreadError
 from saver_kinds import KINDS
 
 RUNS_AT_ONCE = 3
@@ -91,6 +94,8 @@ def run_once(scenario: Scenario) -> None:
                 result = solver.invoke(None if stage else crash_tree.TASK, CONFIG, **kwargs)
             except UnknownThreadError:  # it was killed before its first checkpoint
                 result = solver.invoke(crash_tree.TASK, CONFIG, **kwargs)
+            except FinishedThreadError:  # it was killed after its last one
+                result = ended(solver.get_state(CONFIG).values, saver.list(CONFIG))
     log.close()
     scenario.result.write_text(json.dumps(told(result)))
 
@@ -112,6 +117,14 @@ async def _in_async(kind: Any, scenario: Scenario, log: CallLog, stage: int, kwa
             return await solver.ainvoke(None if stage else crash_tree.TASK, CONFIG, **kwargs)
         except UnknownThreadError:
             return await solver.ainvoke(crash_tree.TASK, CONFIG, **kwargs)
+        except FinishedThreadError:
+            return ended((await solver.aget_state(CONFIG)).values, [entry async for entry in saver.alist(CONFIG)])
+
+
+def ended(values: dict[str, Any], checkpoints: Iterable[CheckpointTuple]) -> dict[str, Any]:
+    """The result of a run that had ended before it was killed; its traces lie with the tasks."""
+    [traces] = spent_by_run(records(checkpoints)).traces.values()
+    return {**values, "traces": traces}
 
 
 def told(result: dict[str, Any]) -> dict[str, Any]:
