@@ -12,6 +12,8 @@ import typer
 from ..builder import create_recursive_solver
 from ..demo import demo_task, read_messages
 from ..demo.order import messages_of
+from ..view.rows import Tree
+from ..view.safe import clean
 from . import options as opt
 from .consoles import say, stdout
 from .picture import PICTURE
@@ -21,8 +23,6 @@ from .runs import open_runs
 from .session import Output, Session, thread_name
 from .settings import Settings
 from .show import run_summary, show_runs, show_thread, thread_as_json
-from .text import clean
-from .tree import Tree
 
 __all__ = ("app",)
 

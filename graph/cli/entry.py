@@ -11,10 +11,10 @@ import typer
 
 from langgraph_recursive.state.errors import RecursiveSolverError
 
+from ..view.safe import visible
 from .app import app
 from .consoles import prepare_streams, say
 from .problems import FAILED, STOPPED, USAGE, Problem, told
-from .text import visible
 
 __all__ = ("run_app",)
 

@@ -9,8 +9,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from .text import one_line
-from .tree import Row, Status, Tree
+from ..view.rows import Row, Status, Tree
+from ..view.safe import one_line
 
 __all__ = ("clock", "counts", "drawn", "lines", "mark")
 

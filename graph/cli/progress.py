@@ -11,10 +11,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
 from rich.text import Text
 
+from ..view.rows import Tree
+from ..view.safe import one_line
 from .consoles import animated, say, stderr
 from .look import counts, drawn
-from .text import one_line
-from .tree import Tree
 
 __all__ = ("LinesProgress", "NoProgress", "Progress", "TreeProgress", "progress_for")
 

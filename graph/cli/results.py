@@ -16,10 +16,10 @@ from rich.text import Text
 from langgraph_recursive.state.task import Halt, Partial
 from langgraph_recursive.state.usage import Usage
 
+from ..view.safe import clean, one_line, visible
 from .consoles import say, stderr
 from .execution import Outcome
 from .problems import FAILED, STOPPED
-from .text import clean, one_line, visible
 
 __all__ = ("print_json", "report", "resume_command", "told_questions")
 

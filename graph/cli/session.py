@@ -14,6 +14,8 @@ from langgraph.types import Command
 
 from ..demo import render_table
 from ..solver import RecursiveSolver
+from ..view.rows import Tree
+from ..view.safe import clean
 from .consoles import say
 from .execution import execute
 from .names import new_name
@@ -23,8 +25,6 @@ from .results import report, resume_command, told_questions
 from .runs import Runs
 from .settings import Settings
 from .show import run_summary
-from .text import clean
-from .tree import Tree
 
 __all__ = ("Output", "Session", "thread_name")
 

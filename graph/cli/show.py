@@ -20,10 +20,10 @@ from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.verdict import ValidationResult
 
 from ..history import TaskRecord
+from ..view.rows import Row, Tree
+from ..view.safe import one_line, shortened, visible
 from .look import clock, mark
 from .runs import Runs
-from .text import one_line, shortened, visible
-from .tree import Row, Tree
 
 __all__ = ("run_summary", "show_runs", "show_thread", "thread_as_json")
 

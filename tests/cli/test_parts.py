@@ -13,8 +13,8 @@ from langgraph_recursive.graph.cli.look import lines
 from langgraph_recursive.graph.cli.names import new_name
 from langgraph_recursive.graph.cli.problems import Problem
 from langgraph_recursive.graph.cli.settings import METADATA_KEY, Settings
-from langgraph_recursive.graph.cli.text import clean, one_line, shortened, visible
-from langgraph_recursive.graph.cli.tree import Tree
+from langgraph_recursive.graph.view.rows import Tree
+from langgraph_recursive.graph.view.safe import clean, one_line, shortened, visible
 
 
 @given(st.text())
