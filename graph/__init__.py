@@ -14,6 +14,7 @@ from .front import RecursiveTaskSolver, SolveResult
 from .live import stop_task
 from .rewind import RewindPoint, arewind, rewind
 from .solver import RecursiveSolver
+from .tool import solver_tool
 
 if TYPE_CHECKING:
     from .sqlite import open_sqlite
@@ -31,6 +32,7 @@ __all__ = (
     "estimate",
     "open_sqlite",
     "rewind",
+    "solver_tool",
     "stop_task",
 )
 

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, assert_type
 
+from langchain_core.tools import BaseTool
+
 from langgraph_recursive.graph import (
     Budget,
     Estimate,
@@ -12,6 +14,7 @@ from langgraph_recursive.graph import (
     SolveResult,
     create_recursive_solver,
     estimate,
+    solver_tool,
 )
 from langgraph_recursive.nodes import accept, reject
 from langgraph_recursive.state import (
@@ -45,6 +48,7 @@ assert_type(solver.astream("task"), AsyncIterator[Any])
 solver.invoke("task", {"configurable": {"thread_id": "1"}})
 solver.invoke({"task": "task"})
 assert_type(estimate(solver.policy), Estimate)
+assert_type(solver_tool(solver, name="solve"), BaseTool)
 
 front = RecursiveTaskSolver(solver=lambda task: "answer", decomposer=split)
 result = front.solve("task")
