@@ -7,12 +7,13 @@ and a server sends the same as a checkpoint holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue, LastValue, UntrackedValue
 from langgraph.graph.message import add_messages
 from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # pydantic takes typing's own only from Python 3.12 on
 
 from ._model import Data, plain
 from .brief import RootTaskAnchor, TaskBrief

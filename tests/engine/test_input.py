@@ -218,3 +218,9 @@ def test_a_component_may_call_another_solver_with_its_task(run: Run) -> None:
     assert run(outer, "w")["success"]
     assert [set(result) >= {"output", "usage", "halt"} for result in seen] == [True, True]
     assert [result["usage"].tasks for result in seen] == [2, 2]
+
+
+def test_input_and_output_have_json_schemas() -> None:
+    solver = create_recursive_solver(solver=str)
+    assert {"task", "messages"} <= set(solver.get_input_jsonschema()["properties"])
+    assert {"output", "success", "verified", "halt"} <= set(solver.get_output_jsonschema()["properties"])

@@ -13,7 +13,7 @@ REACHES = {"state": {"state"}, "nodes": {"state", "nodes"}, "graph": {"state", "
 # State is data and rules on data; only its channels need to know the framework they live in.
 STATE_LIBRARIES = {"pydantic", *sys.stdlib_module_names}
 CHANNELS = "state/channels.py"
-CHANNEL_LIBRARIES = STATE_LIBRARIES | {"langgraph", "langchain_core"}
+CHANNEL_LIBRARIES = STATE_LIBRARIES | {"langgraph", "langchain_core", "typing_extensions"}
 
 FILES = sorted(path.relative_to(ROOT) for room in REACHES for path in (ROOT / room).rglob("*.py"))
 
