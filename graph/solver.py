@@ -220,7 +220,7 @@ class _Opening:
         thread = self.conf["thread_id"]
         if latest is None:
             raise UnknownThreadError(
-                f"thread {thread!r} has no checkpoint: start a run that was killed before its first one with its input",
+                f"thread {thread!r} has no checkpoint, so there is nothing to resume: give it its task",
                 field="thread_id",
                 value=str(thread),
             )
@@ -323,7 +323,8 @@ def _as_input(input: Any) -> dict[str, Any]:
     if isinstance(input, str | TaskBrief | RootTaskAnchor | Task | Mapping):
         return {"task": input}
     raise InvalidInputError(
-        f"input is a {type(input).__name__}: give a str, TaskBrief, RootTaskAnchor, messages, or a dict with 'task'",
+        f"input is of type {type(input).__name__}: "
+        "give a str, TaskBrief, RootTaskAnchor, messages, or a dict with 'task'",
         field="input",
         value=input,
     )

@@ -179,5 +179,5 @@ def as_review(value: Any) -> TaskReview:
 
 
 def _wrong(value: Any, wanted: str, *, inside: bool = False) -> ComponentError:
-    what = f"{type(value).__name__} {value!r}"[:200]
+    what = "None" if value is None else f"{type(value).__name__} {value!r}"[:200]
     return ComponentError(f"{wanted}: {what}" if inside else f"{what}, not {wanted}", value=value)

@@ -104,7 +104,7 @@ def _typed(value: Any) -> str | TaskBrief | RootTaskAnchor | Task:
             "there is no task: give {'task': ...} or {'messages': [...]} with a human message", field="task"
         )
     raise InvalidInputError(
-        f"task is a {type(value).__name__}: give a str, a TaskBrief or a RootTaskAnchor",
+        f"task is of type {type(value).__name__}: give a str, a TaskBrief or a RootTaskAnchor",
         field="task",
         value=value,
     )

@@ -245,7 +245,7 @@ def test_a_component_that_cannot_be_called_is_refused_when_the_solver_is_built(
     ("parts", "says"),
     [
         ({"solver": lambda task: 5}, "solver 'solver' returned int 5, not a str"),
-        ({"solver": lambda task: None}, "solver 'solver' returned NoneType None"),
+        ({"solver": lambda task: None}, "solver 'solver' returned None, not a str"),
         ({"solver": lambda task: {"answer": 1}}, "solver 'solver' returned dict"),
         ({"solver": lambda task: {"outcome": "great", "summary": "s"}}, "a report that is not valid"),
         ({"solver": aplain, "verifiers": [lambda: "maybe" if False else 7]}, "verifier 'verifier' returned int 7"),
