@@ -26,6 +26,7 @@ from langgraph_recursive.state.artifacts import ArtifactResolver
 from langgraph_recursive.state.errors import (
     ComponentError,
     InvalidInputError,
+    InvalidPolicyError,
     MissingDependencyError,
     MissingSolverError,
 )
@@ -103,9 +104,10 @@ def create_recursive_solver(
         MissingSolverError: There is neither a model nor a solver.
         ComponentError: A part cannot be called as its role asks.
         InvalidInputError: Arguments contradict each other.
+        InvalidPolicyError: The policy is no SolvePolicy.
         MissingDependencyError: A model is given by name and `langchain` is not installed.
     """
-    policy = policy or SolvePolicy()
+    policy = _policy(policy)
     chat = _as_chat_model(model)
     if chat is None and solver is None:
         raise MissingSolverError(
@@ -144,6 +146,14 @@ def compiled_solver(
     """Compile the state machine for these parts."""
     compiled = state_machine(parts, policy, name).compile(checkpointer=checkpointer, store=store, name=name)
     return RecursiveSolver.of(compiled, policy, parts.validators)
+
+
+def _policy(policy: Any) -> SolvePolicy:
+    if policy is None:
+        return SolvePolicy()
+    if not isinstance(policy, SolvePolicy):
+        raise InvalidPolicyError(f"policy = {policy!r}: give a SolvePolicy", field="policy", value=policy)
+    return policy
 
 
 def _components(

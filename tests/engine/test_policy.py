@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.retry import is_transient
 from langgraph_recursive.state.errors import CallTimeoutError, InvalidPolicyError
@@ -85,3 +88,9 @@ def test_what_passes_by_itself_is_transient(error: Exception) -> None:
 )
 def test_what_does_not_is_not(error: Exception) -> None:
     assert not is_transient(error)
+
+
+@pytest.mark.parametrize("policy", [{"max_attempts": 2}, 3])
+def test_a_policy_that_is_none_is_refused(policy: Any) -> None:
+    with pytest.raises(InvalidPolicyError, match="give a SolvePolicy"):
+        create_recursive_solver(solver=str, policy=policy)
