@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from langgraph_recursive.state.errors import FinishedThreadError
+
 from ..builder import create_recursive_solver
 from ..demo import demo_task, read_messages
 from ..demo.order import messages_of
@@ -115,7 +117,11 @@ def resume(
         solver = settings.solver(messages=messages_of(tasks[0].task.intent) if tasks else ())
         session = Session(runs, thread, settings, solver, db)
         session.tree.load(tasks)
-        session.run(session.input_of_resume(answer or []), Output(as_json, quiet))
+        try:
+            session.run(session.input_of_resume(answer or []), Output(as_json, quiet))
+        except FinishedThreadError as error:
+            see = session.again.replace(" resume ", " show ", 1)
+            raise Problem(f"thread {thread!r} has ended, so there is nothing to resume; see it with: {see}") from error
 
 
 @app.command("runs")

@@ -39,7 +39,8 @@ def run_app(arguments: Sequence[str]) -> int:
     except Problem as problem:
         return _complain(told(problem), problem.code)
     except typer.TyperException as error:
-        return _complain(f"{told_usage(error)} (see --help)", USAGE)
+        usage = told_usage(error)  # empty when no command was given: then the help has been printed
+        return _complain(f"{usage} (see --help)", USAGE) if usage else USAGE
     except RecursiveSolverError as error:
         return _complain(told(error), USAGE)
     except sqlite3.Error as error:

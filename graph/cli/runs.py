@@ -95,8 +95,8 @@ class Runs:
         found = self.latest(thread)
         if found is None:
             raise Problem(
-                f"there is no thread {thread!r} in {self.path}: `langgraph-recursive runs` lists them; a run that "
-                "was killed before its first checkpoint is started again"
+                f"there is no thread {thread!r} in {self.path}: `langgraph-recursive runs` lists them. Start a "
+                "run again that was killed before its first checkpoint"
             )
         return found
 

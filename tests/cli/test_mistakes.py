@@ -38,7 +38,7 @@ CASES = {
     "not a database": (["solve", "x", *graph("unchecked"), "--db", "{tmp}/bytes"], "not a database"),
     "resume without runs": (["resume", "one", "--db", "{tmp}/none.db"], "no runs yet"),
     "resume an unknown thread": (["resume", "two", "--db", "{tmp}/runs.db"], "'two'"),
-    "resume a finished thread": (["resume", "one", "--db", "{tmp}/runs.db"], "has ended"),
+    "resume a finished thread": (["resume", "one", "--db", "{tmp}/runs.db"], "langgraph-recursive show one"),
     "answer what is not asked": (["resume", "one", "--answer", "x", "--db", "{tmp}/runs.db"], "asks nothing"),
     "show an unknown thread": (["show", "two", "--db", "{tmp}/runs.db"], "'two'"),
     "a name with escape codes": (["show", "\x1b[31m", "--db", "{tmp}/runs.db"], r"\x1b"),
@@ -85,3 +85,10 @@ def test_a_missing_key_is_one_line(
         capfd.readouterr().err == "langgraph-recursive: --model openai:gpt: Missing credentials. Set OPENAI_API_KEY\n"
     )
     assert not (folder / "new.db").exists()
+
+
+def test_no_command_prints_the_help_and_nothing_else(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_app([]) == 2
+    printed = capfd.readouterr()
+    assert "Usage: langgraph-recursive" in printed.out + printed.err
+    assert "langgraph-recursive:" not in printed.err
