@@ -21,7 +21,7 @@ from langgraph_recursive.nodes.run import Run
 from langgraph_recursive.nodes.validators import Validators
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
-from langgraph_recursive.state.channels import SolverInput, SolverOutput, SolverState
+from langgraph_recursive.state.channels import SolverOutput, SolverState
 from langgraph_recursive.state.errors import (
     FinishedThreadError,
     InvalidInputError,
@@ -41,7 +41,7 @@ _THREADS = 1_024
 _CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 
 
-class RecursiveSolver(CompiledStateGraph[SolverState, None, SolverInput, SolverOutput]):
+class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
     """What `create_recursive_solver` returns: a CompiledStateGraph that takes tasks in any form.
 
     It accepts a str, TaskBrief, RootTaskAnchor, PromptValue or list of messages where a plain compiled graph accepts

@@ -135,7 +135,14 @@ class Call:
         run = context.task.run if context.task is not None else 1
         calls_model = not isinstance(self.function, BaseTool) and not getattr(self.function, "calls_no_model", False)
         owner = context.task.root_ref if context.task is not None and context.draws else None
-        return Meter(context.run.ledger, run, context.policy.pricing, calls_model=calls_model, drawn_by=owner)
+        return Meter(
+            context.run.ledger,
+            run,
+            context.policy.pricing,
+            calls_model=calls_model,
+            drawn_by=owner,
+            said=context.run.said,
+        )
 
     def _count(self, usage: Usage, seconds: float) -> None:
         self.spent += usage

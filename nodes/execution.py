@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from langgraph_recursive.state.task import HaltType
 from langgraph_recursive.state.task_state import TaskState
 
 from .context import CallFailed, Context
+from .listener import Listener
 from .outcome import halted, no_outputs, outputs
 from .run import Run, TaskStopped
 
@@ -61,12 +63,19 @@ class Execution:
         node: The node.
         values: The channels as the node found them.
         config: LangGraph's config of this execution.
+        loop: The event loop it runs on, if it does.
 
     Raises:
         RuntimeError: The state machine was run without its own `stream` or `astream`.
     """
 
-    def __init__(self, node: Node, values: dict[str, Any], config: RunnableConfig) -> None:
+    def __init__(
+        self,
+        node: Node,
+        values: dict[str, Any],
+        config: RunnableConfig,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
         self.run = run_of(config)
         self.run.called_by(*_caller(config))
         self.name = node.name
@@ -83,7 +92,7 @@ class Execution:
         self.context.draws = node.name in ("solve", "aggregate", "verify")
         self.context.closing = self.context.draws and self.state.out_of_budget is not None
         if not self._of_child():
-            self.run.listen(get_stream_writer())
+            self.run.listen(Listener(get_stream_writer(), config, loop))
         if node.name != "admit" and self.state.resume_at is not None:
             self.context.tell_rewound(self.state)
 

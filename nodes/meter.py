@@ -41,19 +41,28 @@ class Meter(BaseCallbackHandler):
         price: What a model call costs; None does not count cost.
         calls_model: Whether the component may call a model. Tools and commands do not.
         drawn_by: The task whose own reserve is drawn on.
+        said: Gets each message that a model gives.
     """
 
     raise_error = True
     run_inline = True
 
     def __init__(
-        self, ledger: Ledger, run: int, price: Price | None, *, calls_model: bool, drawn_by: str | None = None
+        self,
+        ledger: Ledger,
+        run: int,
+        price: Price | None,
+        *,
+        calls_model: bool,
+        drawn_by: str | None = None,
+        said: Callable[[AIMessage], None] | None = None,
     ) -> None:
         self.ledger = ledger
         self.run = run
         self.price = price
         self.drawn_by = drawn_by
         self.calls_model = calls_model
+        self.said = said
         self.reserved = Usage()
         self.spent = Usage()
 
@@ -83,12 +92,14 @@ class Meter(BaseCallbackHandler):
         self._started(kwargs.get("invocation_params") or {})
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        """Count tokens and cost."""
+        """Count tokens and cost, and note what was said."""
         for generations in response.generations:
             for generation in generations:
                 message = getattr(generation, "message", None)
-                if isinstance(message, AIMessage) and message.usage_metadata:
+                if isinstance(message, AIMessage):
                     self._used(message)
+                    if self.said is not None:
+                        self.said(message)
 
     def _started(self, parameters: dict[str, Any]) -> None:
         tokens = next((parameters[name] for name in _LIMITS if isinstance(parameters.get(name), int)), 0)

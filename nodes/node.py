@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ class Node(Runnable[dict[str, Any], dict[str, Any]]):
         self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Run the body on the event loop."""
-        execution = Execution(self, input, config or {})
+        execution = Execution(self, input, config or {}, asyncio.get_running_loop())
         try:
             with entered(execution.context):
                 return execution.finish(await adrive(self.body(execution.state, execution.context)))
@@ -65,3 +66,5 @@ class Node(Runnable[dict[str, Any], dict[str, Any]]):
             return execution.finish(execution.stopped(stop))
         except GraphInterrupt as interrupt:
             raise execution.interrupted(interrupt) from None
+        finally:
+            await execution.run.told()

@@ -174,8 +174,20 @@ def outputs(state: TaskState, context: Context, name: str) -> dict[str, Any]:
         "verified": accepted_answer and state.verdict is not None and state.verdict.verified,
         **{name: plain(value) for name, value in typed.items()},
         "traces": run.traces(number),
-        "messages": [AIMessage(content=_message(state), name=name)],
+        "messages": [AIMessage(content=_message(state), name=name, id=_message_id(state, context))],
     }
+
+
+def _message_id(state: TaskState, context: Context) -> str | None:
+    """The id of the model's message that is the answer: who streams messages sees it once.
+
+    Not one that the conversation has already, as a cached model may give: the answer would take that message's place.
+    """
+    if state.halt is not None:
+        return None
+    known = {message.id for message in context.given.get("messages") or []}
+    found = context.run.message_id(state.answered.text)
+    return None if found in known else found
 
 
 def _message(state: TaskState) -> str:

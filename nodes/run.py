@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import threading
 import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from langchain_core.messages import BaseMessage
 
 from langgraph_recursive.state.brief import ROOTS_ANCHOR, RootTaskAnchor
 from langgraph_recursive.state.budget import Budget
@@ -28,6 +29,7 @@ from langgraph_recursive.state.usage import Usage
 from .allowance import Allowances
 from .effects import Effect
 from .ledger import Ledger
+from .listener import Listener
 
 __all__ = ("Run", "Slots", "TaskStopped")
 
@@ -145,7 +147,8 @@ class Run:
         self._anchor: RootTaskAnchor = ROOTS_ANCHOR
         self._owner: Owner | None = None
         self._caller: tuple[str, str] | None = None
-        self._tell: Callable[[Event], None] | None = None
+        self._listener: Listener | None = None
+        self._said: dict[int, str] = {}
 
     def anchored(self, task: Task) -> Task:
         """Keep the root's anchor and owner, and give a descendant those copies.
@@ -168,13 +171,23 @@ class Run:
         thread_id, user_id = self._caller or ("", "")
         return Owner.of_thread(thread_id or self.id, task_id=task.root_ref, user_id=user_id)
 
-    def listen(self, writer: Callable[[Any], None]) -> None:
-        """Send events to the stream writer of the outermost node that is running.
+    def listen(self, listener: Listener) -> None:
+        """Send events to the listener of the outermost node that is running."""
+        self._listener = listener
 
-        Written with that node's own context they reach a caller who streams without `subgraphs=True` too.
-        """
-        context = contextvars.copy_context()
-        self._tell = lambda event: context.copy().run(writer, event)
+    async def told(self) -> None:
+        """Wait until callbacks on the event loop have had every event so far."""
+        if self._listener is not None:
+            await self._listener.told()
+
+    def said(self, message: BaseMessage) -> None:
+        """Note a model's message, so that the answer can be told to be that message."""
+        if message.id is not None:
+            self._said[hash(message.text)] = message.id
+
+    def message_id(self, text: str) -> str | None:
+        """The id of the message in which a model said this in this process."""
+        return self._said.get(hash(text))
 
     def emit(
         self,
@@ -185,10 +198,10 @@ class Run:
         usage: Usage | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Tell those who stream what happened."""
-        if self._tell is None:
+        """Tell those who stream, and callbacks, what happened."""
+        if self._listener is None:
             return
-        self._tell(
+        self._listener.tell(
             Event(
                 type=kind,
                 run_id=self.id,

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, assert_type
 
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableSerializable
 from langchain_core.tools import BaseTool
 
 from langgraph_recursive.graph import (
@@ -49,6 +51,8 @@ solver.invoke("task", {"configurable": {"thread_id": "1"}})
 solver.invoke({"task": "task"})
 assert_type(estimate(solver.policy), Estimate)
 assert_type(solver_tool(solver, name="solve"), BaseTool)
+assert_type(ChatPromptTemplate.from_template("{task}") | solver, RunnableSerializable[dict[str, Any], Any])
+solver.batch(["task", {"task": "task"}])
 
 front = RecursiveTaskSolver(solver=lambda task: "answer", decomposer=split)
 result = front.solve("task")
