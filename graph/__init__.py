@@ -8,7 +8,19 @@ if __name__ != "langgraph_recursive.graph":
 from langgraph_recursive.nodes.estimate import Estimate, estimate
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.budget import Budget
+from langgraph_recursive.state.goal_state import (
+    AgentEvent,
+    AgentResult,
+    GoalAchievedEvent,
+    GoalExhaustedEvent,
+    GoalFailedEvent,
+    GoalState,
+    GoalSubmittedEvent,
+    IterationCompletedEvent,
+    TimeoutEvent,
+)
 
+from .agent import SimpleRecursiveAgent
 from .builder import create_recursive_solver
 from .front import RecursiveTaskSolver, SolveResult
 from .live import stop_task
@@ -20,13 +32,23 @@ if TYPE_CHECKING:
     from .sqlite import open_sqlite
 
 __all__ = (
+    "AgentEvent",
+    "AgentResult",
     "Budget",
     "Estimate",
+    "GoalAchievedEvent",
+    "GoalExhaustedEvent",
+    "GoalFailedEvent",
+    "GoalState",
+    "GoalSubmittedEvent",
+    "IterationCompletedEvent",
     "RecursiveSolver",
     "RecursiveTaskSolver",
     "RewindPoint",
+    "SimpleRecursiveAgent",
     "SolvePolicy",
     "SolveResult",
+    "TimeoutEvent",
     "arewind",
     "create_recursive_solver",
     "estimate",

@@ -108,7 +108,7 @@ def create_recursive_solver(
         MissingDependencyError: A model is given by name and `langchain` is not installed.
     """
     policy = _policy(policy)
-    chat = _as_chat_model(model)
+    chat = as_chat_model(model)
     if chat is None and solver is None:
         raise MissingSolverError(
             "give a model (create_recursive_solver('provider:name')) or a solver (solver=lambda task: ...)",
@@ -123,8 +123,8 @@ def create_recursive_solver(
         prechecks=_named(roles.PRECHECK, prechecks),
         validators=_validators(
             validation_policy,
-            _as_chat_model(validator_model),
-            _as_chat_model(root_validator_model),
+            as_chat_model(validator_model),
+            as_chat_model(root_validator_model),
             chat if chat is not None else _model_of(solver),
             validator_tools,
         ),
@@ -268,7 +268,8 @@ def _model_of(solver: Any) -> BaseChatModel | None:
     return model if isinstance(solver, LLMSolver) and isinstance(model, BaseChatModel) else None
 
 
-def _as_chat_model(model: str | BaseChatModel | None) -> BaseChatModel | None:
+def as_chat_model(model: str | BaseChatModel | None) -> BaseChatModel | None:
+    """Make a chat model of a name."""
     return _chat_model(model) if isinstance(model, str) else model
 
 

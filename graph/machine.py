@@ -23,7 +23,7 @@ from langgraph_recursive.state.channels import SolverInput, SolverOutput, Solver
 
 from .routing import after_admit, after_answer, after_decompose, after_recovery, after_review, after_verify
 
-__all__ = ("NODES", "state_machine")
+__all__ = ("NODES", "Route", "state_machine")
 
 NODES: dict[str, NodeBody] = {
     "admit": admit,
@@ -37,7 +37,7 @@ NODES: dict[str, NodeBody] = {
 }
 
 
-class _Route(Runnable[dict[str, Any], str]):
+class Route(Runnable[dict[str, Any], str]):
     """A routing function as LangGraph runs it: in place, where a plain function would get a thread of its own.
 
     Args:
@@ -66,12 +66,12 @@ def state_machine(
     for node_name, body in NODES.items():
         graph.add_node(node_name, cast(Any, Node(node_name, body, parts, policy, name)))
     graph.add_edge(START, "admit")
-    graph.add_conditional_edges("admit", _Route(after_admit), [*later, END])
-    graph.add_conditional_edges("decompose", _Route(after_decompose), ["subtasks", "solve", END])
+    graph.add_conditional_edges("admit", Route(after_admit), [*later, END])
+    graph.add_conditional_edges("decompose", Route(after_decompose), ["subtasks", "solve", END])
     graph.add_edge("subtasks", "review")
-    graph.add_conditional_edges("review", _Route(after_review), ["aggregate", "decompose", "review", "subtasks", END])
-    graph.add_conditional_edges("solve", _Route(after_answer), ["verify", END])
-    graph.add_conditional_edges("aggregate", _Route(after_answer), ["verify", END])
-    graph.add_conditional_edges("verify", _Route(after_verify), ["recovery", END])
-    graph.add_conditional_edges("recovery", _Route(after_recovery), ["admit", END])
+    graph.add_conditional_edges("review", Route(after_review), ["aggregate", "decompose", "review", "subtasks", END])
+    graph.add_conditional_edges("solve", Route(after_answer), ["verify", END])
+    graph.add_conditional_edges("aggregate", Route(after_answer), ["verify", END])
+    graph.add_conditional_edges("verify", Route(after_verify), ["recovery", END])
+    graph.add_conditional_edges("recovery", Route(after_recovery), ["admit", END])
     return graph

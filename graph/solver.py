@@ -130,16 +130,17 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
 
     def transform(self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Give one final value inside a chain's `stream`, the same as in its `invoke`."""
-        yield self.invoke(_joined(list(input)), config, **kwargs)
+        yield self.invoke(joined(list(input)), config, **kwargs)
 
     async def atransform(
         self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Give one final value inside a chain's `astream`."""
-        yield await self.ainvoke(_joined([chunk async for chunk in input]), config, **kwargs)
+        yield await self.ainvoke(joined([chunk async for chunk in input]), config, **kwargs)
 
 
-def _joined(chunks: list[Any]) -> Any:
+def joined(chunks: list[Any]) -> Any:
+    """Put the chunks of an input together; what cannot be added is replaced."""
     whole = chunks[0]
     for chunk in chunks[1:]:
         try:
@@ -155,7 +156,7 @@ class _Opening:
     def __init__(self, solver: RecursiveSolver, input: Any, config: RunnableConfig | None) -> None:
         self.solver = solver
         self.given = config or {}
-        self.config = _effective(solver, self.given)
+        self.config = effective(solver, self.given)
         self.conf = self.config.get("configurable", {})
         self.saver = solver._resolve_checkpointer(self.config)
         self.namespace = str(self.conf.get("checkpoint_ns", ""))
@@ -273,9 +274,9 @@ def merge(first: RunnableConfig | None, second: RunnableConfig | None) -> Runnab
     return cast(RunnableConfig, merged)
 
 
-def _effective(solver: RecursiveSolver, given: RunnableConfig) -> RunnableConfig:
+def effective(graph: CompiledStateGraph[Any, Any, Any, Any], given: RunnableConfig) -> RunnableConfig:
     """The config of the run: as in LangGraph, one that names no checkpoint adds to that of the node it is called in."""
-    own = merge(solver.config, given)
+    own = merge(graph.config, given)
     if not any(own["configurable"].get(key) for key in _CHECKPOINT_KEYS):
         own = merge(ensure_config(), own)
     return ensure_config(own)

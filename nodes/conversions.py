@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from langgraph_recursive.state.brief import SubTask, TaskBrief
 from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError, invalid_fields
+from langgraph_recursive.state.goal_state import AgentResult
 from langgraph_recursive.state.report import TaskReport, answer_report, failed_report
 from langgraph_recursive.state.review import TaskReview
 from langgraph_recursive.state.verdict import ValidationCheck, Verdict, accept, reject
@@ -90,6 +91,8 @@ def as_report(value: Any) -> TaskReport:
     """A solver's or aggregator's answer: a text, a message, an agent's state, a report, or a nested solver's result."""
     if isinstance(value, TaskReport):
         return value
+    if isinstance(value, AgentResult) or AgentResult.told_by(value):
+        return AgentResult.model_validate(value).report()
     if isinstance(value, Mapping) and "success" in value and "report" in value:
         return _nested(value)
     text = message_text(value)

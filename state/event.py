@@ -20,6 +20,12 @@ EventType = Literal[
     "rewound",
     "accepted",
     "halted",
+    "goal_submitted",
+    "iteration_completed",
+    "goal_achieved",
+    "goal_failed",
+    "goal_exhausted",
+    "goal_timed_out",
 ]
 
 

@@ -39,7 +39,7 @@ from .context_reader import context_refs_of, reader_tools
 if TYPE_CHECKING:
     from langgraph.prebuilt import ToolNode
 
-__all__ = ("LLMSolver", "ToolCalls", "llm_solver", "numbered", "tool_node", "with_readers")
+__all__ = ("LLMSolver", "ToolCalls", "llm_solver", "numbered", "refused", "tool_node", "with_readers")
 
 Tools = Sequence[BaseTool | Callable[..., Any]]
 
@@ -128,7 +128,7 @@ class LLMSolver(Part):
             reply = numbered(await invoke("solver", bound, history), len(evidence))
             if not reply.tool_calls and not reply.invalid_tool_calls:
                 return _answered(message_text(reply), evidence)
-            broken = [_refused(call) for call in reply.invalid_tool_calls]
+            broken = [refused(call) for call in reply.invalid_tool_calls]
             results = await together("tool", [(calls, calls.input(history, reply, call)) for call in reply.tool_calls])
             evidence += [_recorded(call, result) for call, result in zip(reply.tool_calls, results, strict=True)]
             history += [reply, *results, *broken]
@@ -248,7 +248,8 @@ def numbered(reply: AIMessage, made: int) -> AIMessage:
     return reply.model_copy(update={"tool_calls": calls, "invalid_tool_calls": broken})
 
 
-def _refused(call: Any) -> ToolMessage:
+def refused(call: Any) -> ToolMessage:
+    """Answer a call whose arguments cannot be read."""
     text = f"Error: the arguments of this call are not valid JSON: {call.get('error') or 'cannot be read'}"
     return ToolMessage(text, name=call["name"] or "", tool_call_id=call["id"], status="error")
 
