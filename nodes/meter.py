@@ -109,7 +109,7 @@ class Meter(BaseCallbackHandler):
 
     def _used(self, message: AIMessage) -> None:
         usage = message.usage_metadata
-        if usage is None:
+        if not usage or usage.get("total_cost") == 0:  # LangChain marks a cached answer so: nothing was spent
             return
         name = str(message.response_metadata.get("model_name", ""))
         self.spent += Usage(
