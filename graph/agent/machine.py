@@ -279,7 +279,8 @@ class Machine:
                     raise
             else:
                 return reply if isinstance(reply, AIMessage) else AIMessage(str(message_text(reply)))
-            await Invoke(asyncio.sleep, _FIRST_WAIT * 2 ** (tries - 1))
+            wait = _FIRST_WAIT * 2 ** (tries - 1)
+            await Invoke(asyncio.sleep, wait if remaining is None else min(wait, remaining))
             tries += 1
 
     def _timed_out(self, step: _Step) -> Update:

@@ -15,7 +15,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from agent_kit import Solve, add
-from langgraph_recursive.graph import SimpleRecursiveAgent, SolvePolicy, create_recursive_solver
+from langgraph_recursive.graph import Budget, SimpleRecursiveAgent, SolvePolicy, create_recursive_solver
 from langgraph_recursive.state import TaskBrief
 from langgraph_recursive.state.errors import (
     ComponentError,
@@ -63,6 +63,13 @@ def test_as_a_solver_an_answer_that_is_not_final_is_partial(way: str, options: d
     result = outcome(way, create_recursive_solver(solver=working, policy=SolvePolicy(max_attempts=1)), "goal")
     assert (result["success"], result["output"], result["report"].outcome) == (False, None, "partial")
     assert [part.text for part in result["partial"]] == ["a guess"]
+
+
+def test_as_a_solver_it_keeps_to_the_budget(way: str) -> None:
+    model = ScriptedChatModel(answers=["a guess"], repeat=True)
+    policy = SolvePolicy(max_attempts=1, budget=Budget(max_llm_calls=3))
+    result = outcome(way, create_recursive_solver(solver=SimpleRecursiveAgent(model), policy=policy), "goal")
+    assert (result["halt"].type, len(model.calls)) == ("budget_exhausted", 3)
 
 
 def test_as_a_solver_nothing_at_all_is_failed(way: str) -> None:
@@ -160,6 +167,15 @@ def test_a_second_turn_is_a_goal_of_its_own(solve: Solve) -> None:
     assert solve(working, {"messages": [("user", "second")]}, CONFIG).solution == "two"
     assert model.calls[2].messages[-1].text == "second"
     assert solve(working, None, CONFIG).solution == "two"
+
+
+def test_it_is_looked_at_as_any_compiled_graph() -> None:
+    working = agent("42", "DONE", checkpointer=InMemorySaver())
+    working.invoke("goal", CONFIG)
+    assert working.get_state(CONFIG).values["goal_state"].solution == "42"
+    assert set(working.get_graph().nodes) == {"__start__", "submit", "think", "tools", "judge", "__end__"}
+    assert set(working.get_input_jsonschema()["properties"]) == {"goal", "messages"}
+    assert "solution" in working.get_output_jsonschema()["properties"]
 
 
 def test_a_brief_is_a_goal_too() -> None:
