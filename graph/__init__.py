@@ -1,5 +1,6 @@
 """How the nodes are wired and run: the solver, its front, its policy, its saver."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if __name__ != "langgraph_recursive.graph":
@@ -30,6 +31,7 @@ from .tool import solver_tool
 
 if TYPE_CHECKING:
     from .sqlite import open_sqlite
+    from .view import TaskTree, diff, events_to_jsonl, explain, machine_svg, path_of, read_events, timeline
 
 __all__ = (
     "AgentEvent",
@@ -48,21 +50,45 @@ __all__ = (
     "SimpleRecursiveAgent",
     "SolvePolicy",
     "SolveResult",
+    "TaskTree",
     "TimeoutEvent",
     "arewind",
     "create_recursive_solver",
+    "diff",
     "estimate",
+    "events_to_jsonl",
+    "explain",
+    "machine_svg",
     "open_sqlite",
+    "path_of",
+    "read_events",
     "rewind",
     "solver_tool",
     "stop_task",
+    "timeline",
 )
 
 
-def __getattr__(name: str) -> Any:
-    # open_sqlite needs the extra `sqlite`, so it is imported only by who uses it.
-    if name == "open_sqlite":
-        from .sqlite import open_sqlite
+# What only some need is imported only by who uses it: open_sqlite needs the extra `sqlite`.
+_LATE = {
+    "open_sqlite": "sqlite",
+    **dict.fromkeys(
+        (
+            "TaskTree",
+            "diff",
+            "events_to_jsonl",
+            "explain",
+            "machine_svg",
+            "path_of",
+            "read_events",
+            "timeline",
+        ),
+        "view",
+    ),
+}
 
-        return open_sqlite
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
-__all__ = ("Spent", "TaskRecord", "records", "spent_by_run")
+__all__ = ("Spent", "TaskRecord", "last_run", "records", "spent_by_run")
 
 _RETURN = "__return__"
 
@@ -86,6 +86,16 @@ def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:
     usage = sum((Usage.model_validate(call["usage"]) for call in done), state.spent)
     reads = [ContextRead.model_validate(read) for call in done for read in call.get("reads", ())]
     return TaskRecord(namespace, state, usage, [*state.context_reads, *reads])
+
+
+def last_run(found: Iterable[TaskRecord]) -> list[TaskRecord]:
+    """The tasks of a thread's last run, parents before children, of one task what it came to last at the end."""
+    tasks = list(found)
+    last = max((record.task.run for record in tasks), default=1)
+    return sorted(
+        (record for record in tasks if record.task.run == last),
+        key=lambda record: (record.task.depth, record.state.last_number, record.state.ended),
+    )
 
 
 def spent_by_run(tasks: Iterable[TaskRecord]) -> Spent:

@@ -34,6 +34,7 @@ from langgraph_recursive.state.task_state import TaskState
 
 from .history import records, spent_by_run
 from .live import LiveRuns
+from .view.machine import machine_svg
 
 __all__ = ("RecursiveSolver",)
 
@@ -117,6 +118,10 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
         else:
             async for chunk in super().astream(input, config, **kwargs):
                 yield chunk
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """The state machine for a notebook, drawn without the web service that LangGraph asks."""
+        return {"image/svg+xml": str(machine_svg()), "text/plain": repr(self)}
 
     def _is_child(self, input: Any, config: RunnableConfig | None) -> bool:
         """Whether this is a child task of this solver's open run: `subtasks` hands over an attempt.

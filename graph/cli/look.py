@@ -11,23 +11,24 @@ from rich.text import Text
 
 from ..view.rows import Row, Status, Tree
 from ..view.safe import one_line
+from ..view.words import SIGNS, WORDS, counted
+from ..view.words import clock as seconds_of
 
 __all__ = ("clock", "counts", "drawn", "lines", "mark")
 
-_MARKS: dict[Status, tuple[str, str]] = {
-    "waiting": ("·", "dim"),
-    "working": ("◌", "cyan"),
-    "split": ("┬", "blue"),
-    "combining": ("◌", "cyan"),
-    "checking": ("◌", "cyan"),
-    "repairing": ("↻", "yellow"),
-    "checked": ("✓", "green"),
-    "unchecked": ("✓", "default"),
-    "halted": ("✗", "red"),
-    "stopped": ("⊘", "dim"),
+_STYLES: dict[Status, str] = {
+    "waiting": "dim",
+    "working": "cyan",
+    "split": "blue",
+    "combining": "cyan",
+    "checking": "cyan",
+    "repairing": "yellow",
+    "checked": "green",
+    "unchecked": "default",
+    "halted": "red",
+    "stopped": "dim",
 }
 
-_WORDS: dict[Status, str] = {"unchecked": "not checked"}
 _MOVING: frozenset[Status] = frozenset({"working", "combining", "checking"})
 _SPINNER = Spinner("dots")
 
@@ -37,11 +38,11 @@ Line = tuple[str, Row, int]
 
 def mark(status: Status, *, moving: bool = False) -> Text:
     """The mark of a status; one that turns where the picture moves."""
-    sign, style = _MARKS[status]
+    sign = SIGNS[status]
     if moving and status in _MOVING:
         frame = _SPINNER.render(time.monotonic())
         sign = frame.plain if isinstance(frame, Text) else sign
-    return Text(sign, style)
+    return Text(sign, _STYLES[status])
 
 
 def lines(tree: Tree, room: int) -> tuple[list[Line], int]:
@@ -106,11 +107,11 @@ def _task(guides: str, row: Row, folded: int, moving: bool) -> Text:
 
 
 def _columns(tree: Tree, row: Row) -> Iterator[Text]:
-    yield Text(_WORDS.get(row.status, row.status), _MARKS[row.status][1])
+    yield Text(WORDS.get(row.status, row.status), _STYLES[row.status])
     tried = row.status != "waiting"
     again = "dim" if row.attempt == 1 else "yellow" if not row.over else ""
     yield Text(f"{row.attempt}/{tree.max_attempts}" if tried else "", again)
-    yield Text(f"{row.calls} call{'' if row.calls == 1 else 's'}" if tried else "", "dim")
+    yield Text(counted(row.calls, "call") if tried else "", "dim")
     yield Text(clock(row) if tried else "", "dim")
 
 
@@ -118,17 +119,14 @@ def clock(row: Row) -> str:
     """How long a task has taken."""
     if row.started is None:
         return ""
-    seconds = max(0.0, (row.ended or time.time()) - row.started)
-    if seconds < 60:
-        return f"{seconds:.1f}s"
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+    return seconds_of((row.ended or time.time()) - row.started)
 
 
 def counts(tree: Tree) -> str:
     """The whole run in a few numbers."""
     tasks = tree.shown()
-    parts = [f"{sum(row.over for row in tasks)} of {len(tasks)} task{'' if len(tasks) == 1 else 's'} done"]
-    parts.append(f"{tree.calls} call{'' if tree.calls == 1 else 's'}")
+    parts = [f"{sum(row.over for row in tasks)} of {counted(len(tasks), 'task')} done"]
+    parts.append(counted(tree.calls, "call"))
     if tree.fixes:
-        parts.append(f"{tree.fixes} fix{'' if tree.fixes == 1 else 'es'}")
+        parts.append(counted(tree.fixes, "fix", "fixes"))
     return " · ".join(parts)

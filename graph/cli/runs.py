@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import ValidationError
 
-from ..history import TaskRecord, records
+from ..history import TaskRecord, last_run, records
 from ..sqlite import GroupedSqliteSaver, open_sqlite
 from .problems import FAILED, Problem, told
 from .settings import Settings
@@ -115,11 +115,9 @@ class Runs:
     def tasks(self, thread: str) -> list[TaskRecord]:
         """The tasks of a thread's last run, parents before children."""
         try:
-            found = records(self.saver.list(_config(thread)))
+            return last_run(records(self.saver.list(_config(thread))))
         except ValidationError:
             return []
-        last = max((record.task.run for record in found), default=1)
-        return sorted((record for record in found if record.task.run == last), key=lambda record: record.task.depth)
 
 
 def _config(thread: str, **more: Any) -> RunnableConfig:

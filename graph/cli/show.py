@@ -22,6 +22,7 @@ from langgraph_recursive.state.verdict import ValidationResult
 from ..history import TaskRecord
 from ..view.rows import Row, Tree
 from ..view.safe import one_line, shortened, visible
+from ..view.words import WORDS, bounded, check_name, counted
 from .look import clock, mark
 from .runs import Runs
 
@@ -125,11 +126,12 @@ def _show_row(tree: Tree, row: Row, records: Mapping[str, TaskRecord], console: 
 
 
 def _summary(tree: Tree, row: Row) -> str:
+    word = WORDS.get(row.status, row.status)
     if row.status == "waiting":
-        return "not started"
-    word = "not checked" if row.status == "unchecked" else row.status
-    spent = f"{row.calls} call{'' if row.calls == 1 else 's'}"
-    return f"{word} · attempt {row.attempt}/{tree.max_attempts} · {spent} · {clock(row)}".rstrip("· ")
+        return word
+    return f"{word} · attempt {row.attempt}/{tree.max_attempts} · {counted(row.calls, 'call')} · {clock(row)}".rstrip(
+        "· "
+    )
 
 
 def _details(state: TaskState) -> Iterator[Text]:
@@ -150,14 +152,10 @@ def _attempt(attempt: Attempt, last: ValidationResult | None) -> Iterator[Text]:
         for check in last.checks:
             if check.status == "passed":
                 yield Text.assemble(
-                    "  ", ("✓ ", "green"), _check_name(check.validator_id, check.check_id), _said(check.justification)
+                    "  ", ("✓ ", "green"), check_name(check.validator_id, check.check_id), _said(check.justification)
                 )
     for failure in attempt.failures:
         yield from _failure(failure)
-
-
-def _check_name(validator: str, check: str) -> str:
-    return one_line(validator if check in ("", validator, "answer") else f"{validator} / {check}")
 
 
 def _said(justification: str) -> str:
@@ -167,10 +165,10 @@ def _said(justification: str) -> str:
 def _failure(failure: Failure) -> Iterator[Text]:
     sign, style = ("✗ ", "red") if failure.severity == "blocker" else ("! ", "yellow")
     first, *more = visible(failure.justification).split("\n")
-    name = _check_name(failure.validator_id, failure.check_id)
+    name = check_name(failure.validator_id, failure.check_id)
     yield Text.assemble("  ", (sign, style), name, f"  {first}" if first else "")
     if not failure.evidence:
-        yield from (Text(f"      {line}", "dim") for line in _bounded(more))
+        yield from (Text(f"      {line}", "dim") for line in bounded(more, _EVIDENCE_LINES))
     for evidence in failure.evidence:
         yield from _evidence(evidence)
 
@@ -179,15 +177,10 @@ def _evidence(evidence: Evidence) -> Iterator[Text]:
     if not evidence.text.strip():
         return
     yield Text(f"    {one_line(evidence.label) or 'evidence'} ({evidence.size:,} characters)", "dim")
-    yield from (Text(f"      {line}", "dim") for line in _bounded(visible(evidence.text).strip("\n").split("\n")))
-
-
-def _bounded(lines: list[str]) -> list[str]:
-    if len(lines) <= _EVIDENCE_LINES:
-        return lines
-    tail = _EVIDENCE_LINES * 3 // 4
-    head = _EVIDENCE_LINES - tail
-    return [*lines[:head], f"… {len(lines) - _EVIDENCE_LINES} lines …", *lines[-tail:]]
+    yield from (
+        Text(f"      {line}", "dim")
+        for line in bounded(visible(evidence.text).strip("\n").split("\n"), _EVIDENCE_LINES)
+    )
 
 
 def thread_as_json(tasks: list[TaskRecord], tree: Tree, thread: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from langgraph_recursive.state.task_state import TaskState
 
 from ..history import TaskRecord
 
-__all__ = ("Row", "Status", "Tree")
+__all__ = ("Row", "Status", "Tree", "order")
 
 Status = Literal[
     "waiting", "working", "split", "combining", "checking", "repairing", "checked", "unchecked", "halted", "stopped"
@@ -169,7 +169,7 @@ class Tree:
         now = time.time()
         for record in tasks:
             self._load(record, now)
-        self.rows = dict(sorted(self.rows.items(), key=lambda entry: _order(entry[0])))
+        self.rows = dict(sorted(self.rows.items(), key=lambda entry: order(entry[0])))
         for root in self.roots():
             self._stretch(root)
 
@@ -205,5 +205,6 @@ def _status_of(state: TaskState) -> tuple[Status, str]:
     return ("split" if state.plan else "working"), ""
 
 
-def _order(task_id: str) -> list[int]:
+def order(task_id: str) -> list[int]:
+    """Sort key of ids: in the order in which tasks were planned."""
     return [int(number) for number in re.findall(r"\d+", task_id)]

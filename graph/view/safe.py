@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import re
 import unicodedata
 
-__all__ = ("clean", "one_line", "shortened", "visible")
+__all__ = ("clean", "markup", "mermaid_label", "one_line", "shortened", "visible")
 
 _KEPT = "\n\t"
 # Cc: C0 and C1 controls. Cf: marks that reorder or hide text. Cs: halves of a character. Zl, Zp: line ends.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_NO_XML = re.compile("[\ufffe\uffff]")
+_PLAIN_IN_MERMAID = " .,:/+=!?-"
 _JOINER = "\u200d"  # inside emoji
 
 
@@ -42,3 +46,26 @@ def shortened(text: str, width: int) -> str:
 def clean(text: str) -> str:
     """Replace what is no valid text, such as bytes on the command line that are not UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def markup(text: str) -> str:
+    """Write a text so that it is text in HTML and SVG, also inside an attribute.
+
+    Example:
+        >>> markup("<b>'x' & y")
+        '&lt;b&gt;&#x27;x&#x27; &amp; y'
+    """
+    return _NO_XML.sub("\ufffd", html.escape(visible(text)))
+
+
+def mermaid_label(text: str) -> str:
+    """Write a text for a Mermaid label in double quotes: what could mean something there is written as its code.
+
+    Example:
+        >>> mermaid_label('say "hi"')
+        'say #34;hi#34;'
+    """
+    return "".join(
+        char if char.isalnum() or char in _PLAIN_IN_MERMAID or ord(char) > 127 else f"#{ord(char)};"
+        for char in one_line(text)
+    )

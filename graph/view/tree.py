@@ -1,0 +1,169 @@
+"""TaskTree: the tasks of one run, to look at in a notebook, a terminal or a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from langgraph_recursive.state.errors import InvalidInputError, MissingThreadError, UnknownTaskError, UnknownThreadError
+from langgraph_recursive.state.ids import root_ref
+from langgraph_recursive.state.task_state import TaskState
+
+from ..history import last_run, records
+from .build import last_run_events, views_of_events, views_of_records, views_of_result
+from .html import html_of
+from .mermaid import mermaid_of
+from .safe import one_line
+from .svg import Svg, svg_of
+from .text import text_of
+from .views import TaskView
+from .words import counted
+
+__all__ = ("TaskTree",)
+
+
+class TaskTree:
+    """The tasks of one run with their attempts, verdicts and evidence.
+
+    A notebook shows it as HTML; `str` draws it as text, `mermaid()` and `svg()` as pictures. From checkpoints it has
+    all the evidence; from a result that of the root; from events only what the verdicts said, cut short.
+
+    Args:
+        roots: The topmost tasks: one, as a rule.
+        note: Something to say about the source, such as that it was cut.
+    """
+
+    def __init__(self, roots: Iterable[TaskView], note: str = "") -> None:
+        self.roots = list(roots)
+        self.note = note
+
+    @classmethod
+    def from_events(cls, events: Iterable[Mapping[str, Any]], *, run_id: str | None = None) -> TaskTree:
+        """Read the events of a run, as they were streamed or from `read_events`.
+
+        Args:
+            events: In the order in which they were sent. Types that are not known are passed over.
+            run_id: The run, where there are events of several; else it is the last one, with its resumes.
+
+        Raises:
+            InvalidInputError: An event lacks what its type promises.
+        """
+        note = getattr(events, "note", "")
+        return cls(views_of_events(last_run_events(events, run_id)), note)
+
+    @classmethod
+    def from_result(cls, result: Any) -> TaskTree:
+        """Read what `invoke` or `RecursiveTaskSolver.solve` gave. It does not tell what each task took.
+
+        Raises:
+            InvalidInputError: It is no result.
+        """
+        return cls(views_of_result(result))
+
+    @classmethod
+    def from_thread(cls, graph: Any, config: RunnableConfig) -> TaskTree:
+        """Read the last run of a thread from its checkpoints, while it runs or later.
+
+        Args:
+            graph: A solver, or a graph that it is embedded in, with a checkpointer.
+            config: Names the thread.
+
+        Raises:
+            InvalidInputError: The graph has no checkpointer.
+            MissingThreadError: The config names no thread.
+            UnknownThreadError: The thread has no task.
+        """
+        saver, thread = _source(graph, config)
+        return cls._of_checkpoints(saver.list(thread), thread)
+
+    @classmethod
+    async def afrom_thread(cls, graph: Any, config: RunnableConfig) -> TaskTree:
+        """Read the last run of a thread, as `from_thread` does, with an async saver."""
+        saver, thread = _source(graph, config)
+        return cls._of_checkpoints([entry async for entry in saver.alist(thread)], thread)
+
+    @classmethod
+    def _of_checkpoints(cls, checkpoints: Iterable[CheckpointTuple], thread: RunnableConfig) -> TaskTree:
+        found = last_run(records(entry for entry in checkpoints if _holds_task(entry)))
+        if not found:
+            name = thread["configurable"]["thread_id"]
+            raise UnknownThreadError(f"thread {name!r} has no task", field="thread_id", value=str(name))
+        return cls(views_of_records(found))
+
+    def __iter__(self) -> Iterator[TaskView]:
+        return (task for root in self.roots for task in root.walk())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, task_id: str) -> TaskView:
+        """The task that an id belongs to: its own, or that of one of its attempts.
+
+        Raises:
+            UnknownTaskError: There is none.
+        """
+        for task in self:
+            if task.id == root_ref(task_id):
+                return task
+        known = ", ".join(one_line(task.id) for task in self)
+        raise UnknownTaskError(
+            f"there is no task {task_id!r} in this tree, only {known}", field="task_id", value=task_id
+        )
+
+    def summary(self) -> str:
+        """The whole run in a few numbers."""
+        tasks = [task for task in self if not task.given_up]
+        done = sum(task.status in ("checked", "unchecked") for task in tasks)
+        parts = [f"{done} of {counted(len(tasks), 'task')} done"]
+        if all(task.calls is not None for task in self):
+            parts.append(counted(sum(task.calls or 0 for task in self), "call"))
+        if tokens := sum(task.tokens or 0 for task in self):
+            parts.append(counted(tokens, "token"))
+        if fixes := sum(len(task.attempts) - 1 for task in self if task.attempts):
+            parts.append(counted(fixes, "fix", "fixes"))
+        return " · ".join([*parts, *([self.note] if self.note else [])])
+
+    def __str__(self) -> str:
+        return text_of(self.roots, self.summary())
+
+    def __repr__(self) -> str:
+        return f"<TaskTree: {self.summary()}>"
+
+    def html(self) -> str:
+        """Write it as HTML: no script, no network, evidence folds out."""
+        return html_of(self.roots, self.summary())
+
+    def mermaid(self) -> str:
+        """Write it as a Mermaid flowchart."""
+        return mermaid_of(self.roots)
+
+    def svg(self) -> Svg:
+        """Draw it as SVG."""
+        return svg_of(self.roots, self.summary())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": str(self)}
+
+
+def _source(graph: Any, config: RunnableConfig) -> tuple[BaseCheckpointSaver[Any], RunnableConfig]:
+    saver = getattr(graph, "checkpointer", None)
+    if not isinstance(saver, BaseCheckpointSaver):
+        raise InvalidInputError(
+            "this graph has no checkpointer, so nothing of its runs is stored", field="checkpointer"
+        )
+    thread_id = (config.get("configurable") or {}).get("thread_id")
+    if not thread_id:
+        raise MissingThreadError(
+            "the config names no thread: {'configurable': {'thread_id': 'my-thread'}}", field="thread_id"
+        )
+    return saver, {"configurable": {"thread_id": thread_id}}
+
+
+def _holds_task(entry: CheckpointTuple) -> bool:
+    """Whether a checkpoint is of a task: a graph around the solver may have a channel of the same name."""
+    written = [value for _, channel, value in entry.pending_writes or () if channel == "state"]
+    stored = written[-1] if written else entry.checkpoint["channel_values"].get("state")
+    return isinstance(stored, TaskState) or (isinstance(stored, Mapping) and bool(stored.get("current")))

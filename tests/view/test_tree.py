@@ -1,0 +1,172 @@
+"""The tree: the same from events, from checkpoints and from the result, as far as each knows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_recursive.graph import SolveResult, TaskTree, create_recursive_solver
+from langgraph_recursive.nodes import accept
+from langgraph_recursive.state import (
+    InvalidInputError,
+    MissingThreadError,
+    UnknownTaskError,
+    UnknownThreadError,
+)
+from view_kit import CONFIG, HOSTILE, Seen
+
+SOURCES = ["events", "thread", "result", "async", "json"]
+
+
+def tree_of(source: str, seen: Seen) -> TaskTree:
+    match source:
+        case "events":
+            return TaskTree.from_events(seen.events)
+        case "thread":
+            return TaskTree.from_thread(seen.graph, CONFIG)
+        case "async":
+            return asyncio.run(TaskTree.afrom_thread(seen.graph, CONFIG))
+        case "json":
+            plain = {name: value for name, value in seen.result.items() if name != "messages"}
+            return TaskTree.from_result(json.loads(json.dumps(plain, default=lambda value: value.model_dump())))
+    return TaskTree.from_result(seen.result)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_tree_tells_tasks_attempts_and_why_they_were_retried(source: str, good: Seen) -> None:
+    tree = tree_of(source, good)
+    assert [(task.id, task.status, len(task.attempts)) for task in tree] == [
+        ("t", "checked", 1),
+        ("t.1", "checked", 1),
+        ("t.2", "checked", 3),
+    ]
+    repaired = tree["t.2_fix_1"]
+    assert [(attempt.id, attempt.outcome, attempt.next) for attempt in repaired.attempts] == [
+        ("t.2", "failed", "t.2_fix_1"),
+        ("t.2_fix_1", "failed", "t.2_fix_2"),
+        ("t.2_fix_2", "passed", None),
+    ]
+    assert [why.partition(":")[0] for why in repaired.retried] == ["attempt 1", "attempt 2"]
+    assert "wrong 1 times" in repaired.retried[0]
+    assert "wrong 2 times" in repaired.retried[1]
+    assert repaired.verdict == "passed"
+    assert repaired.answer.startswith("answer 2") or repaired.attempts[-1].answer.startswith("answer 2")
+
+
+@pytest.mark.parametrize("source", ["events", "thread"])
+def test_tree_tells_what_tasks_took(source: str, good: Seen) -> None:
+    tree = tree_of(source, good)
+    assert sum(task.calls or 0 for task in tree) == good.result["usage"].calls
+    assert all(task.tokens == 0 and task.duration is not None for task in tree)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_tree_tells_halts(source: str, bad: Seen) -> None:
+    tree = tree_of(source, bad)
+    assert [task.halt.type if task.halt else None for task in (tree["t"], tree["t.1"])] == [
+        "child_failed",
+        "recovery_stalled",
+    ]
+    assert [task.status for task in tree][:2] == ["halted", "halted"]
+    if source in ("events", "thread", "async"):  # the traces say nothing of what never started
+        assert tree["t.2"].status == "waiting"
+
+
+def test_checkpoints_hold_the_evidence(good: Seen) -> None:
+    first = TaskTree.from_thread(good.graph, CONFIG)["t.2"].attempts[0]
+    assert "FAILED test_1" in first.failures[0].evidence[0].text
+    assert first.answer.startswith("answer 0")
+
+
+def test_result_of_the_front_is_read_too(good: Seen) -> None:
+    fields = {name: good.result[name] for name in SolveResult.model_fields if name in good.result}
+    assert [task.id for task in TaskTree.from_result(SolveResult(**fields))] == ["t", "t.1", "t.2"]
+
+
+def test_a_run_that_is_under_way_shows_as_far_as_it_is(good: Seen) -> None:
+    for end in range(len(good.events)):
+        tree = TaskTree.from_events(good.events[:end])
+        assert str(tree)
+        assert tree.html()
+        assert tree.mermaid()
+        assert str(tree.svg())
+    assert TaskTree.from_events(good.events[:1])["t"].status == "working"
+
+
+def test_events_of_several_runs_are_kept_apart(good: Seen, bad: Seen) -> None:
+    both = [*good.events, *bad.events]
+    assert TaskTree.from_events(both)["t"].status == "halted"
+    assert TaskTree.from_events(both, run_id=good.events[0]["run_id"])["t"].status == "checked"
+
+
+def test_resume_goes_on_with_the_same_tree(good: Seen) -> None:
+    half = len(good.events) // 2
+    resumed = [*good.events[:half], *({**event, "run_id": "resumed"} for event in good.events[half:])]
+    assert str(TaskTree.from_events(resumed)) == str(TaskTree.from_events(good.events))
+
+
+def test_types_that_are_not_known_are_passed_over(good: Seen) -> None:
+    unknown = {**good.events[0], "type": "from_a_later_version", "data": {}}
+    assert len(TaskTree.from_events([*good.events, unknown])) == 3
+
+
+def test_event_that_lacks_something_is_named(good: Seen) -> None:
+    broken = {**good.events[0], "data": {}}
+    with pytest.raises(InvalidInputError, match="event 1 is not as its type promises"):
+        TaskTree.from_events([broken])
+
+
+@pytest.mark.parametrize("given", [None, {}, "text", {"traces": [{"type": "NONE"}]}, {"traces": [1]}])
+def test_what_is_no_result_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInputError, match="no result of a run"):
+        TaskTree.from_result(given)
+
+
+def test_result_of_an_older_version_shows_what_it_has(bad: Seen) -> None:
+    old = {"success": False, "traces": [{"type": "SOLVED", "task_id": "t", "task": "old", "detail": "x"}]}
+    assert str(TaskTree.from_result(old)).startswith("◌ t old")
+    assert TaskTree.from_result({"attempts": bad.result["attempts"]})["t"].attempts
+
+
+def test_unknown_ids_and_threads_are_refused(good: Seen) -> None:
+    tree = TaskTree.from_events(good.events)
+    with pytest.raises(UnknownTaskError, match=r"only t, t\.1, t\.2"):
+        tree["t.7"]
+    with pytest.raises(UnknownThreadError, match="thread 'other' has no task"):
+        TaskTree.from_thread(good.graph, {"configurable": {"thread_id": "other"}})
+    with pytest.raises(MissingThreadError):
+        TaskTree.from_thread(good.graph, {})
+    with pytest.raises(InvalidInputError, match="no checkpointer"):
+        TaskTree.from_thread(create_recursive_solver(solver=str), CONFIG)
+
+
+class _Outer(TypedDict, total=False):
+    task: str
+    state: dict[str, str]
+    output: str
+
+
+def test_embedded_solver_is_found_in_its_host() -> None:
+    inner = create_recursive_solver(solver=lambda task: "done", verifiers=[lambda task, result, attempt: accept("ok")])
+    host = StateGraph(_Outer)
+    host.add_node("inner", lambda state: {"output": inner.invoke({"task": state["task"]})["output"]})
+    host.add_edge(START, "inner")
+    host.add_edge("inner", END)
+    graph = host.compile(checkpointer=InMemorySaver())
+    graph.invoke({"task": "inside", "state": {"a": "host's own"}}, CONFIG)
+    tree = TaskTree.from_thread(graph, CONFIG)
+    assert [(task.objective, task.status) for task in tree] == [("inside", "checked")]
+
+
+def test_text_shows_the_tree(good: Seen) -> None:
+    lines = str(TaskTree.from_thread(good.graph, CONFIG)).split("\n")
+    assert [line[:6] for line in lines if "─" in line] == ["├─ ✓ t", "└─ ✓ t"]
+    assert "      attempt 2 t.2_fix_1: failed" in lines
+    assert lines[-1] == f"3 of 3 tasks done · {good.result['usage'].calls} calls · 2 fixes"
+    assert not any(char in "".join(lines) for char in ("\x1b", "\u202e"))
+    assert HOSTILE.split()[0] in lines[0]
