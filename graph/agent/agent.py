@@ -28,7 +28,7 @@ from langgraph_recursive.state.task import Task
 from ..builder import as_chat_model
 from ..solver import effective, joined, merge
 from .events import EventEmitter, LoopDelivery, Subscriptions, ThreadDelivery
-from .machine import AGENT_RUN, AgentInput, AgentOutput, AgentRun, AgentState, Machine, prompt
+from .machine import AGENT_RUN, AgentOutput, AgentRun, AgentState, Machine, prompt
 
 __all__ = ("SimpleRecursiveAgent",)
 
@@ -37,7 +37,7 @@ _THREADS = 1_024
 _Event = TypeVar("_Event", bound=AgentEvent)
 
 
-class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, AgentInput, AgentOutput]):
+class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput]):
     """Works on a goal: thinks, calls tools, and goes on until it calls its answer final.
 
     It is a compiled graph (`invoke`, `ainvoke`, `stream`, `astream`, `batch`, `get_state`), takes a str, messages,

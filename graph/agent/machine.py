@@ -25,6 +25,7 @@ from langgraph_recursive.nodes.context import current_context
 from langgraph_recursive.nodes.conversions import message_text, well_formed
 from langgraph_recursive.nodes.effects import Body, Invoke, Start, adrive, drive, gather
 from langgraph_recursive.nodes.intake import last_human_text
+from langgraph_recursive.nodes.listener import Listener
 from langgraph_recursive.nodes.parts.solvers import ToolCalls, numbered, refused
 from langgraph_recursive.nodes.retry import is_transient
 from langgraph_recursive.nodes.run import Slots, TakeSlot, TaskStopped
@@ -119,7 +120,14 @@ class AgentRun:
 class _Step:
     """One execution of a node: what it reads, what it tells, what it stores."""
 
-    def __init__(self, values: Mapping[str, Any], config: RunnableConfig, timeout: float | None) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        config: RunnableConfig,
+        timeout: float | None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self.listener = Listener(get_stream_writer(), config, loop)
         configurable = config.get("configurable", {})
         self.run: AgentRun = configurable[AGENT_RUN]
         self.values = values
@@ -135,7 +143,7 @@ class _Step:
         return None if self.until is None else self.until - time.monotonic()
 
     def tell(self, kind: type[AgentEvent], state: GoalState, **more: Any) -> None:
-        """Tell who subscribed and who streams what happened."""
+        """Tell who subscribed, who streams, and callbacks what happened."""
         event = kind(run_id=self.run.id, time=time.time(), state=state, **more)
         for emitter in self.run.emitters:
             for handler in emitter.handlers(event):
@@ -152,7 +160,7 @@ class _Step:
         if context is not None and context.task is not None:  # as a part of a solver it speaks of that solver's task
             context.emit(event.kind, seconds=seconds, **data)
             return
-        get_stream_writer()(
+        self.listener.tell(
             Event(
                 type=event.kind,
                 run_id=event.run_id,
@@ -350,15 +358,21 @@ class Machine:
         state: GoalState = update["goal_state"]
         state = state.model_copy(update={"elapsed": state.elapsed + time.monotonic() - step.started})
         result = AgentResult.of(state)
-        messages = {"messages": [self._message(result, step.conversation)]} if state.ended else {}
+        messages = {"messages": [self._message(result, step)]} if state.ended else {}
         return {**update, "goal_state": Written(state), **result.model_dump(), **messages}
 
-    def _message(self, result: AgentResult, conversation: Sequence[AnyMessage]) -> AIMessage:
-        """The answer, with the id of the reply it is, or why there is none: hosts read nothing but text."""
+    def _message(self, result: AgentResult, step: _Step) -> AIMessage:
+        """The answer, with the id of the reply it is, or why there is none: hosts read nothing but text.
+
+        Not an id that the host's conversation has already, as a cached model may give: it would take that place.
+        """
         if result.success:
-            own = (message for message in reversed(conversation) if isinstance(message, AIMessage))
-            ids = (message.id for message in own if str(message_text(message)).strip() == result.solution)
-            return AIMessage(str(result.solution), name=self.name, id=next(ids, None))
+            known = {message.id for message in step.values.get("messages") or []}
+            own = [message for message in step.conversation if isinstance(message, AIMessage)]
+            ids = [message.id for message in own if str(message_text(message)).strip() == result.solution]
+            return AIMessage(
+                str(result.solution), name=self.name, id=next((one for one in ids[::-1] if one not in known), None)
+            )
         best = f"\n\nThe best answer so far:\n{result.solution}" if result.solution else ""
         return AIMessage(f"The goal was not achieved ({result.status}): {result.reason}{best}", name=self.name)
 
@@ -406,8 +420,10 @@ class _Node(Runnable[dict[str, Any], dict[str, Any]]):
         self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Run the body on the event loop."""
-        step = _Step(input, config or {}, self.machine.timeout)
+        step = _Step(input, config or {}, self.machine.timeout, asyncio.get_running_loop())
         try:
-            return self.machine.finished(step, await adrive(self.body(step)))
+            update = self.machine.finished(step, await adrive(self.body(step)))
+            await step.listener.told()
+            return update
         except GraphInterrupt as interrupt:
             raise step.interrupted(interrupt) from None

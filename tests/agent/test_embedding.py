@@ -88,7 +88,7 @@ def test_as_a_solver_its_events_speak_of_the_task() -> None:
 
 def test_in_a_chain_and_its_stream() -> None:
     prompt = ChatPromptTemplate.from_messages([("user", "{what}")])
-    working: Any = agent("42", "DONE")
+    working = agent("42", "DONE")
     chain = prompt | working | RunnableLambda(lambda output: output["solution"])
     assert chain.invoke({"what": "goal"}) == "42"
     assert list(chain.stream({"what": "goal"})) == ["42"]
@@ -101,6 +101,19 @@ def test_as_a_node_of_a_graph_with_messages(way: str) -> None:
     graph.add_edge(START, "agent")
     result = outcome(way, graph.compile(), {"messages": [("user", "goal")]})
     assert [message.text for message in result["messages"]] == ["goal", "42"]
+
+
+def test_as_a_node_it_asks_and_goes_on_under_the_parents_saver(way: str) -> None:
+    model = ScriptedChatModel(answers=[tool_call("asking", question="may I?"), "42", "DONE"], tools=True)
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", SimpleRecursiveAgent(model, [asking]))
+    graph.add_edge(START, "agent")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    asked = outcome(way, compiled, {"messages": [("user", "goal")]}, CONFIG)["__interrupt__"]
+    assert [question.value for question in asked] == ["may I?"]
+    result = outcome(way, compiled, Command(resume="yes"), CONFIG)
+    assert [message.text for message in result["messages"]] == ["goal", "42"]
+    assert len(model.calls) == 3
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)

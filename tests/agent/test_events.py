@@ -164,7 +164,7 @@ async def test_a_cancelled_run_does_not_wait_for_its_handlers() -> None:
         await asyncio.wait_for(running, 5)
 
 
-def test_events_are_streamed_as_flat_data(solve: Solve) -> None:
+def test_events_are_streamed_as_flat_data() -> None:
     events = list(agent("42", "DONE").stream("goal", stream_mode="custom"))
     assert [event["type"] for event in events] == [
         "goal_submitted",
@@ -173,6 +173,12 @@ def test_events_are_streamed_as_flat_data(solve: Solve) -> None:
         "goal_achieved",
     ]
     assert events[-1]["data"]["solution"] == "42"
+
+
+async def test_callbacks_and_astream_events_get_them_too() -> None:
+    events = [event async for event in agent("42", "DONE").astream_events("goal", version="v2")]
+    custom = [event["name"] for event in events if event["event"] == "on_custom_event"]
+    assert custom == ["goal_submitted", "iteration_completed", "iteration_completed", "goal_achieved"]
 
 
 @pytest.mark.parametrize("event_type", ["GoalAchievedEvent", str, None, AgentEvent(run_id="", time=0)])

@@ -8,10 +8,13 @@ from langchain_core.runnables import RunnableSerializable
 from langchain_core.tools import BaseTool
 
 from langgraph_recursive.graph import (
+    AgentResult,
     Budget,
     Estimate,
+    GoalAchievedEvent,
     RecursiveSolver,
     RecursiveTaskSolver,
+    SimpleRecursiveAgent,
     SolvePolicy,
     SolveResult,
     create_recursive_solver,
@@ -63,6 +66,16 @@ assert_type(result.traces, list[SolveTrace])
 assert_type(result.halt, Halt | None)
 assert_type(result.usage, Usage)
 assert_type(result.attempts, list[Attempt])
+
+agent = SimpleRecursiveAgent("provider:name", max_iterations=3)
+assert_type(agent.solve("goal", subscribe={GoalAchievedEvent: print}), AgentResult)
+assert_type(ChatPromptTemplate.from_template("{goal}") | agent, RunnableSerializable[dict[str, Any], Any])
+
+
+async def heard(event: GoalAchievedEvent) -> None: ...
+
+
+agent.subscribe(GoalAchievedEvent, heard)
 
 
 async def use(brief: TaskBrief) -> None:
