@@ -34,7 +34,6 @@ from langgraph_recursive.state.task_state import TaskState
 
 from .history import records, spent_by_run
 from .live import LiveRuns
-from .view.machine import machine_svg
 
 __all__ = ("RecursiveSolver",)
 
@@ -121,6 +120,8 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """The state machine for a notebook, drawn without the web service that LangGraph asks."""
+        from .view.machine import machine_svg  # only a notebook needs it
+
         return {"image/svg+xml": str(machine_svg()), "text/plain": repr(self)}
 
     def _is_child(self, input: Any, config: RunnableConfig | None) -> bool:

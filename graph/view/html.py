@@ -95,7 +95,8 @@ def _check(sign: str, color: str, name: str, said: str) -> str:
 
 
 def _evidence(failure: Failure) -> Iterator[str]:
-    if "\n" in failure.justification.strip():
+    quoted = failure.evidence and all(evidence.text in failure.justification for evidence in failure.evidence)
+    if "\n" in failure.justification.strip() and not quoted:
         yield from _folded("in full", failure.justification)
     for evidence in failure.evidence:
         if evidence.text.strip():
