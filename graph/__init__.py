@@ -23,6 +23,7 @@ from langgraph_recursive.state.goal_state import (
 
 from .agent import SimpleRecursiveAgent
 from .builder import create_recursive_solver
+from .emitter import EventEmitter
 from .front import RecursiveTaskSolver, SolveResult
 from .live import stop_task
 from .rewind import RewindPoint, arewind, rewind
@@ -38,6 +39,7 @@ __all__ = (
     "AgentResult",
     "Budget",
     "Estimate",
+    "EventEmitter",
     "GoalAchievedEvent",
     "GoalExhaustedEvent",
     "GoalFailedEvent",

@@ -26,7 +26,7 @@ class Listener:
     """Passes events on from the outermost node that is running, in that node's own context.
 
     Written from there, events of nested tasks reach a caller who streams without `subgraphs=True` too. Callbacks get
-    each as a custom event named by its type, with the node's run as its run; `astream_events` shows those.
+    each as a custom event named by its type, with the node's run as its run, in order; `astream_events` shows those.
 
     Args:
         writer: The node's stream writer.
@@ -42,7 +42,7 @@ class Listener:
         self._loop = loop
         self._context = contextvars.copy_context()
         self._called_back = _has_listener(config)
-        self._dispatching: set[asyncio.Task[None]] = set()
+        self._dispatching: asyncio.Task[None] | None = None
 
     def tell(self, event: Event) -> None:
         """Pass an event on."""
@@ -55,17 +55,17 @@ class Listener:
         if self._loop is None:
             dispatch_custom_event(event["type"], event, config=self._config)
             return
-        dispatching = self._loop.create_task(adispatch_custom_event(event["type"], event, config=self._config))
-        self._dispatching.add(dispatching)
-        dispatching.add_done_callback(self._dispatching.discard)
+        self._dispatching = self._loop.create_task(self._adispatch(event, after=self._dispatching))
+
+    async def _adispatch(self, event: Event, *, after: asyncio.Task[None] | None) -> None:
+        if after is not None:
+            await after
+        await adispatch_custom_event(event["type"], event, config=self._config)
 
     async def told(self) -> None:
         """Wait until the callbacks have had every event so far."""
-        if not self._dispatching:
-            return
-        done, _ = await asyncio.wait(self._dispatching)
-        for dispatching in done:
-            dispatching.result()  # a handler with `raise_error` ends the run, as for any other event
+        if self._dispatching is not None:  # a handler with `raise_error` ends the run, as for any other event
+            await asyncio.shield(self._dispatching)
 
 
 def _has_listener(config: RunnableConfig) -> bool:

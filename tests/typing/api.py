@@ -1,6 +1,6 @@
 """The public API's types, checked by mypy and never run."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, assert_type
 
 from langchain_core.prompts import ChatPromptTemplate
@@ -11,6 +11,7 @@ from langgraph_recursive.graph import (
     AgentResult,
     Budget,
     Estimate,
+    EventEmitter,
     GoalAchievedEvent,
     RecursiveSolver,
     RecursiveTaskSolver,
@@ -56,6 +57,9 @@ assert_type(estimate(solver.policy), Estimate)
 assert_type(solver_tool(solver, name="solve"), BaseTool)
 assert_type(ChatPromptTemplate.from_template("{task}") | solver, RunnableSerializable[dict[str, Any], Any])
 solver.batch(["task", {"task": "task"}])
+emitter = EventEmitter()
+assert_type(emitter.subscribe("halted", lambda event: print(event["task_id"])), Callable[[], None])
+solver.invoke("task", {"callbacks": [emitter]})
 
 front = RecursiveTaskSolver(solver=lambda task: "answer", decomposer=split)
 result = front.solve("task")
