@@ -64,10 +64,9 @@ def _orders(quick: bool) -> dict[str, Any]:
         print(f"Orders: skipped, {reason}\n")
         return {"skipped": reason}
     found: dict[str, Any] = importlib.import_module(_ORDERS).measure()
-    print("Orders: records exactly right, by the embedded model")
-    for name, value in found.items():
-        print(f"  {name}: {value}")
-    print()
+    columns = ("exact", "verified", "verified_exact", "calls")
+    rows = [{"way": way, **{name: row.get(name, "") for name in columns}} for way, row in found["rows"].items()]
+    show(Part(f"Orders: records exactly right of {found['part']}, by the embedded model", rows))
     return found
 
 
