@@ -43,7 +43,15 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.sqlite import SqliteSaver
+
+from langgraph_recursive.state.errors import MissingDependencyError
+
+try:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+except ImportError as error:
+    raise MissingDependencyError(
+        'open_sqlite needs: pip install "langgraph-recursive[sqlite]"', field="langgraph-checkpoint-sqlite"
+    ) from error
 
 __all__ = ["DEFAULT_TIMEOUT", "GroupedSqliteSaver", "open_sqlite"]
 

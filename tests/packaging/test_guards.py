@@ -46,3 +46,12 @@ def test_rooms_import_without_any_extra() -> None:
     hide = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r}))"  # None there makes an import fail
     done = run_python(f"{hide}\nfrom langgraph_recursive import graph, nodes, state")
     assert done.returncode == 0, done.stderr
+
+
+def test_open_sqlite_without_its_extra_names_it() -> None:
+    done = run_python(
+        "import sys; sys.modules['langgraph.checkpoint.sqlite'] = None; "
+        "from langgraph_recursive.graph import open_sqlite"
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith('open_sqlite needs: pip install "langgraph-recursive[sqlite]"')
