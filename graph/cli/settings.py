@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -162,4 +163,7 @@ def _command(line: str, cwd: str | None) -> CommandValidator:
         raise Problem(f"--verify-with {line!r}: {told(error)}") from error
     if not argv:
         raise Problem(f"--verify-with {line!r}: there is no command in it")
+    # A path may be of a file that the work is to make; a bare name is found now or never.
+    if os.path.basename(argv[0]) == argv[0] and shutil.which(argv[0]) is None:
+        raise Problem(f"--verify-with {line!r}: there is no command {argv[0]!r} on the PATH")
     return command_validator(argv, cwd=cwd)

@@ -22,6 +22,7 @@ CASES = {
     "not a number": (["solve", "x", "--max-depth", "deep"], "--max-depth"),
     "out of bounds": (["solve", "x", "--max-attempts", "0"], "--max-attempts"),
     "unbalanced quotes": (["solve", "x", "--verify-with", "pytest 'q"], "--verify-with"),
+    "no such command": (["solve", "x", "--verify-with", "no-such-command -q"], "no-such-command"),
     "empty command": (["solve", "x", "--verify-with", " "], "--verify-with"),
     "no such folder": (["solve", "x", "--verify-with", "true", "--cwd", "{tmp}/none"], "--cwd"),
     "unknown provider": (["solve", "x", "--model", "nobody:nothing"], "nobody"),
