@@ -19,6 +19,7 @@ from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.verdict import ValidationResult
 
 from ..history import TaskRecord
+from .promised import checked
 from .rows import Row, Status, Tree, order
 from .views import AttemptView, TaskView
 from .words import check_name
@@ -26,15 +27,19 @@ from .words import check_name
 __all__ = ("last_run_events", "views_of_events", "views_of_records", "views_of_result")
 
 
-def last_run_events(events: Iterable[Mapping[str, Any]], run_id: str | None = None) -> list[Mapping[str, Any]]:
-    """The events of one run: the one named, or else of the last task that was started, its resumes included."""
-    chosen = [event for event in events if run_id is None or event.get("run_id") == run_id]
+def last_run_events(events: Iterable[Mapping[str, Any]], run_id: str | None = None) -> list[dict[str, Any]]:
+    """The events of one run: the one named, or else of the last task that was started, its resumes included.
+
+    Raises:
+        InvalidInputError: An event lacks what its type promises.
+    """
+    chosen = [event for event in checked(events) if run_id is None or event["run_id"] == run_id]
     first, seen = 0, None
     for index, event in enumerate(chosen):
-        starts = event.get("type") == "task_started" and event.get("parent_id") is None and event.get("attempt") == 1
-        if starts and event.get("run_id") != seen:
+        starts = event["type"] == "task_started" and event["parent_id"] is None and event["attempt"] == 1
+        if starts and event["run_id"] != seen:
             first = index
-        seen = event.get("run_id")
+        seen = event["run_id"]
     return chosen[first:]
 
 
@@ -42,31 +47,20 @@ def last_run_events(events: Iterable[Mapping[str, Any]], run_id: str | None = No
 
 
 def views_of_events(events: Iterable[Mapping[str, Any]]) -> list[TaskView]:
-    """Read events, those of one run, in the order in which they were sent.
-
-    Raises:
-        InvalidInputError: One lacks what its type promises.
-    """
+    """Read events, those of one run as `last_run_events` gives them."""
     tree = Tree()
     attempts: dict[str, AttemptView] = {}
     tokens: dict[str, int] = defaultdict(int)
     halts: dict[str, Halt] = {}
-    for number, event in enumerate(events, 1):
-        try:
-            tree.feed(event)
-            task_id = event["task_id"]
-            attempt = attempts.setdefault(task_id, AttemptView(task_id, event["attempt"]))
-            _take(attempt, event, event["data"], attempts)
-            if event["type"] == "halted":
-                halts[root_ref(task_id)] = _halt(event)
-            usage = event["usage"] or {}
-            tokens[root_ref(task_id)] += usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InvalidInputError(
-                f"event {number} is not as its type promises: {type(error).__name__}: {error}",
-                field="events",
-                value=str(event)[:200],
-            ) from error
+    for event in events:
+        tree.feed(event)
+        task_id = event["task_id"]
+        attempt = attempts.setdefault(task_id, AttemptView(task_id, event["attempt"]))
+        _take(attempt, event, event["data"], attempts)
+        if event["type"] == "halted":
+            halts[root_ref(task_id)] = _halt(event)
+        usage = event["usage"] or {}
+        tokens[root_ref(task_id)] += usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
     views = {row.id: _view_of_row(row) for row in tree.rows.values()}
     for view in views.values():
         view.tokens = tokens[view.id]
@@ -129,7 +123,7 @@ def _nested(views: Mapping[str, TaskView], tree: Tree) -> list[TaskView]:
             roots.append(view)
             continue
         parent.children.append(view)
-        view.given_up = tree.rows[parent.id].plan_of not in (None, view.parent)
+        view.given_up = tree.given_up(tree.rows[view.id])
     return roots
 
 

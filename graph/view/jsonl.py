@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ("EventLog", "EventWriter", "events_to_jsonl", "read_events")
+from .promised import as_event
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "type": str,
-    "task_id": str,
-    "attempt": int,
-    "time": (int, float),
-    "data": Mapping,
-}
-_OPTIONAL: dict[str, Any] = {"run_id": "", "parent_id": None, "depth": 0, "duration_ms": None, "usage": None}
+__all__ = ("EventLog", "EventWriter", "events_to_jsonl", "read_events")
 
 
 class EventLog(list[dict[str, Any]]):
@@ -48,7 +41,7 @@ class EventWriter:
 
     def __call__(self, event: Any) -> None:
         """Write one event. What else is in the custom stream is passed over."""
-        if not _is_event(event):
+        if as_event(event) is None:
             return
         with self._lock:
             self._file.write(json.dumps(event, default=str) + "\n")
@@ -99,7 +92,7 @@ def read_events(path: str | PathLike[str]) -> EventLog:
             continue
         event = _parsed(line)
         if event is not None:
-            events.append({**_OPTIONAL, **event})
+            events.append(event)
         else:
             last = number == len(lines)
             faults.append(f"line {number} is {'cut in the middle' if last else 'no event'}")
@@ -113,13 +106,6 @@ def read_events(path: str | PathLike[str]) -> EventLog:
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        event = json.loads(line)
+        return as_event(json.loads(line))
     except (ValueError, RecursionError):
         return None
-    return event if _is_event(event) else None
-
-
-def _is_event(event: Any) -> bool:
-    return isinstance(event, dict) and all(
-        isinstance(event.get(name), kind) and not isinstance(event[name], bool) for name, kind in _TYPES.items()
-    )

@@ -134,21 +134,27 @@ def path_of(events: Iterable[Mapping[str, Any]], task_id: str = ROOT_ID, *, run_
     path: list[str] = []
     begins = "decompose"
     for event in last_run_events(events, run_id):
-        if root_ref(event["task_id"]) != root_ref(task_id):
-            continue
-        kind = event["type"]
-        if kind == "task_started":
-            path += ["admit"] if path and path[-1] != _END else [_START, "admit"]
-            begins = event["data"].get("start", begins)
-            continue
-        node = _CALLS.get(event["data"].get("call", "")) if kind == "call_finished" else _NODES.get(kind)
-        if node is not None and path:
-            path += _reached(path[-1], node, begins)
-        if kind == "decomposed" and event["data"]["children"]:
-            path.append("subtasks")
-        if kind == "halted" and len(path) > 1 and path[-2] == "verify" and not _ends_there(event):
-            path.insert(-1, "recovery")
+        if root_ref(event["task_id"]) == root_ref(task_id):
+            if event["type"] == "task_started":
+                begins = event["data"]["start"]
+            path += _steps(path, event, begins)
     return path
+
+
+def _steps(path: Sequence[str], event: Mapping[str, Any], begins: str) -> list[str]:
+    """The nodes that an event tells of, those in between included."""
+    kind, data = event["type"], event["data"]
+    if kind == "task_started":
+        return ["admit"] if path and path[-1] != _END else [_START, "admit"]
+    node = _CALLS.get(data["call"]) if kind == "call_finished" else _NODES.get(kind)
+    if node is None or not path:
+        return []
+    steps = _reached(path[-1], node, begins)
+    if kind == "decomposed" and data["children"]:
+        return [*steps, "subtasks"]
+    if kind == "halted" and path[-1] == "verify" and not _ends_there(event):
+        return ["recovery", *steps]
+    return steps
 
 
 def _reached(last: str, node: str, begins: str) -> list[str]:
@@ -161,4 +167,4 @@ def _reached(last: str, node: str, begins: str) -> list[str]:
 
 def _ends_there(event: Mapping[str, Any]) -> bool:
     """Whether a verdict ends a task without recovery: it could not be checked, or it was stopped."""
-    return event["data"].get("halt") in ("validator_error", "cancelled", "timed_out")
+    return event["data"]["halt"] in ("validator_error", "cancelled", "timed_out")

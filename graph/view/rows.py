@@ -35,6 +35,7 @@ class Row:
         calls: Component calls of the task itself, without its children.
         detail: The last complaint or halt.
         plan_of: The attempt whose plan its children belong to.
+        plan: The children of that plan, those of a replan only if there was one.
         started: When, in seconds since the epoch; None when unknown.
         ended: Likewise.
     """
@@ -47,6 +48,7 @@ class Row:
     calls: int = 0
     detail: str = ""
     plan_of: str | None = None
+    plan: list[str] = field(default_factory=list)
     started: float | None = None
     ended: float | None = None
 
@@ -83,8 +85,18 @@ class Tree:
             for child in self.rows.values()
             if child.parent is not None
             and root_ref(child.parent) == row.id
-            and (superseded or row.plan_of in (None, child.parent))
+            and (superseded or not self.given_up(child))
         ]
+
+    def given_up(self, row: Row) -> bool:
+        """Whether a task belongs to a plan that was given up: that of an earlier attempt, or what a replan replaced."""
+        parent = self.rows.get(root_ref(row.parent)) if row.parent is not None else None
+        if parent is None:
+            return False
+        if parent.plan_of not in (None, row.parent):
+            return True
+        replaced = row.id not in parent.plan and order(row.id) < max(map(order, parent.plan), default=[])
+        return replaced and row.status not in ("checked", "unchecked")  # a replan keeps accepted children
 
     def shown(self) -> list[Row]:
         """The tasks in the tree as it stands, plans given up left out."""
@@ -132,6 +144,7 @@ class Tree:
     def _on_decomposed(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         row.status = "split"
         row.plan_of = event["task_id"]
+        row.plan = [child_id for child_id, _ in data["children"]]
         for child_id, objective in data["children"]:
             child = self._row(child_id, event["task_id"])
             child.objective = objective
@@ -189,6 +202,7 @@ class Tree:
         row.status, row.detail = _status_of(state)
         row.started = now - state.elapsed
         row.ended = now if row.over else None
+        row.plan = [planned.id for planned in state.plan]
         for planned in state.plan:
             row.plan_of = planned.id.rpartition(".")[0]
             self._row(planned.id, row.plan_of).objective = planned.brief.objective

@@ -76,7 +76,7 @@ def picture(width: float, height: float, parts: Sequence[str], said: str, *, def
     source = "".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" font-family="{_FONT}" font-size="12">',
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" class="lgr" font-family="{_FONT}" font-size="12">',
             f"<title>{markup(said)}</title>",
             f"<style>{_rules(_LIGHT)}@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}</style>",
             f"<defs>{defs}</defs>" if defs else "",
@@ -89,7 +89,7 @@ def picture(width: float, height: float, parts: Sequence[str], said: str, *, def
 
 
 def _rules(colors: dict[str, str]) -> str:
-    return "".join(f".{name}{{fill:{color}}}.s-{name}{{stroke:{color}}}" for name, color in colors.items())
+    return "".join(f".lgr .{name}{{fill:{color}}}.lgr .s-{name}{{stroke:{color}}}" for name, color in colors.items())
 
 
 def label(

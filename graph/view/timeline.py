@@ -66,13 +66,14 @@ def timeline(events: Iterable[Mapping[str, Any]], *, run_id: str | None = None) 
     tasks = [task for root in views_of_events(chosen) for task in root.walk()]
     lanes = _lanes(chosen)
     note = getattr(events, "note", "")
-    return _drawn(tasks, lanes, (chosen[0]["time"], max(event["time"] for event in chosen)), note)
+    times = [event["time"] for event in chosen]
+    return _drawn(tasks, lanes, (min(times), max(times)), note)
 
 
 # --- reading ---
 
 
-def _lanes(events: list[Mapping[str, Any]]) -> dict[str, _Lane]:
+def _lanes(events: list[dict[str, Any]]) -> dict[str, _Lane]:
     lanes: dict[str, _Lane] = {}
     for event in events:
         lane = lanes.setdefault(root_ref(event["task_id"]), _Lane())
@@ -142,7 +143,8 @@ def _drawn(tasks: list[TaskView], lanes: Mapping[str, _Lane], ends: tuple[float,
 
 
 def _axis(total: float, scale: float, bottom: float) -> list[str]:
-    step = next(10.0**power * tens for power in range(-4, 9) for tens in (1, 2, 5) if total / (10.0**power * tens) <= 8)
+    steps = (10.0**power * tens for power in range(-4, 9) for tens in (1, 2, 5))
+    step = next((step for step in steps if total / step <= 8), total)
     digits = 0 if step >= 1 else len(f"{step:.4f}".rstrip("0")) - 2
     parts = []
     for number in range(int(total / step) + 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_recursive.graph import RecursiveSolver, SolvePolicy, create_recursive_solver
 from langgraph_recursive.nodes import accept, reject
-from langgraph_recursive.state import SubTask, Verdict, bounded
+from langgraph_recursive.state import Verdict, bounded
 
 HOSTILE = "<script>alert(1)</script> ]]> \"'`**b** \x1b[31mred\x1b[0m %%{init: {}}%%\n--> end; &amp; \u202e \ufffe #35;"
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "seen"}}
@@ -34,19 +35,19 @@ def _verify(task: Any, result: str, attempt: int) -> Verdict:
     return accept(HOSTILE)
 
 
-def seen(children: list[str | SubTask], objective: str = f"the whole {HOSTILE}") -> Seen:
-    """Run a task that is split into these."""
+def seen(plans: Iterator[list[Any]], **policy: Any) -> Seen:
+    """Run a task that is split by these plans, one after the other."""
     graph = create_recursive_solver(
         atomizer=lambda task, depth: depth == 1,
-        decomposer=lambda task, depth: children,
+        decomposer=lambda task, depth: next(plans),
         solver=lambda task: f"answer {len(task.prior_failures)} {HOSTILE}",
         aggregator=lambda task, results: " ".join(results),
         verifiers=[_verify],
         checkpointer=InMemorySaver(),
-        policy=SolvePolicy(max_attempts=4),
+        policy=SolvePolicy(max_attempts=4, **policy),
     )
     events, result = [], {}
-    for mode, value in graph.stream(objective, CONFIG, stream_mode=["custom", "values"]):
+    for mode, value in graph.stream(f"the whole {HOSTILE}", CONFIG, stream_mode=["custom", "values"]):
         if mode == "custom":
             events.append(value)
         else:

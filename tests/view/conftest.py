@@ -11,10 +11,10 @@ from view_kit import HOSTILE, Seen, seen
 @pytest.fixture(scope="module")
 def good() -> Seen:
     """Accepted after two fixes of one child."""
-    return seen([f"plain {HOSTILE}", f"repaired {HOSTILE}"])
+    return seen(iter([[f"plain {HOSTILE}", f"repaired {HOSTILE}"]]))
 
 
 @pytest.fixture(scope="module")
 def bad() -> Seen:
     """A child stalls; what depends on it is never started."""
-    return seen([SubTask("stalls"), SubTask("waits for it", depends_on=[0])])
+    return seen(iter([[SubTask("stalls"), SubTask("waits for it", depends_on=[0])]]))

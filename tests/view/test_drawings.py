@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -146,6 +148,25 @@ def test_notebook_draws_a_solver_without_network(good: Seen) -> None:
 def test_svg_is_written_to_a_file(tmp_path: Path) -> None:
     machine_svg().save(tmp_path / "machine.svg")
     assert (tmp_path / "machine.svg").read_text(encoding="utf-8") == str(machine_svg())
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_broken_events_are_drawn_or_refused(seed: int, good: Seen) -> None:
+    chance = random.Random(seed)
+    events = [{**event, "data": dict(event["data"])} for event in good.events]
+    event = chance.choice(events)
+    place = chance.choice([event, event["data"] or event])
+    place[chance.choice(sorted(place))] = chance.choice([None, 1, -(2**70), "t.2", HOSTILE, [], ["x"], [[1, 2]], {}])
+    with contextlib.suppress(InvalidInputError):
+        tree = TaskTree.from_events(events)
+        check_svg(str(tree.svg()))
+        Tags(tree.html())
+        assert tree.mermaid()
+        assert str(tree)
+    with contextlib.suppress(InvalidInputError):
+        check_svg(str(timeline(events)))
+    with contextlib.suppress(InvalidInputError):
+        check_svg(str(machine_svg(path_of(events))))
 
 
 @given(st.text())

@@ -10,6 +10,8 @@ import pytest
 from langgraph_recursive.graph import TaskTree, events_to_jsonl, read_events, timeline
 from view_kit import Seen
 
+NO_TIME = b'{"type":"x","task_id":"t","attempt":1,"time":NaN,"data":{}}'
+
 
 def written(path: Path, seen: Seen) -> Path:
     with events_to_jsonl(path) as write:
@@ -69,7 +71,16 @@ def test_file_is_written_over_on_request(tmp_path: Path, good: Seen) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"\xff\xfe", b"[1]", b"{}", b'{"type": 1}', b"[" * 100_000, b'{"type":"x","task_id":"t","attempt":true}', b"NaN"],
+    [
+        b"\xff\xfe",
+        b"[1]",
+        b"{}",
+        b'{"type": 1}',
+        b"[" * 100_000,
+        b'{"type":"x","task_id":"t","attempt":true}',
+        b"NaN",
+        NO_TIME,
+    ],
 )
 def test_what_is_no_event_is_left_out_and_said(line: bytes, tmp_path: Path, good: Seen) -> None:
     path = written(tmp_path / "run.jsonl", good)

@@ -10,7 +10,14 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
-from langgraph_recursive.graph import SolveResult, TaskTree, create_recursive_solver
+from langgraph_recursive.graph import (
+    SolveResult,
+    TaskTree,
+    create_recursive_solver,
+    explain,
+    path_of,
+    rewind,
+)
 from langgraph_recursive.nodes import accept
 from langgraph_recursive.state import (
     InvalidInputError,
@@ -18,23 +25,23 @@ from langgraph_recursive.state import (
     UnknownTaskError,
     UnknownThreadError,
 )
-from view_kit import CONFIG, HOSTILE, Seen
+from view_kit import CONFIG, HOSTILE, Seen, seen
 
 SOURCES = ["events", "thread", "result", "async", "json"]
 
 
-def tree_of(source: str, seen: Seen) -> TaskTree:
+def tree_of(source: str, run: Seen) -> TaskTree:
     match source:
         case "events":
-            return TaskTree.from_events(seen.events)
+            return TaskTree.from_events(run.events)
         case "thread":
-            return TaskTree.from_thread(seen.graph, CONFIG)
+            return TaskTree.from_thread(run.graph, CONFIG)
         case "async":
-            return asyncio.run(TaskTree.afrom_thread(seen.graph, CONFIG))
+            return asyncio.run(TaskTree.afrom_thread(run.graph, CONFIG))
         case "json":
-            plain = {name: value for name, value in seen.result.items() if name != "messages"}
+            plain = {name: value for name, value in run.result.items() if name != "messages"}
             return TaskTree.from_result(json.loads(json.dumps(plain, default=lambda value: value.model_dump())))
-    return TaskTree.from_result(seen.result)
+    return TaskTree.from_result(run.result)
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -117,7 +124,7 @@ def test_types_that_are_not_known_are_passed_over(good: Seen) -> None:
 
 def test_event_that_lacks_something_is_named(good: Seen) -> None:
     broken = {**good.events[0], "data": {}}
-    with pytest.raises(InvalidInputError, match="event 1 is not as its type promises"):
+    with pytest.raises(InvalidInputError, match="event 1 is not as its type promises: objective: Field required"):
         TaskTree.from_events([broken])
 
 
@@ -161,6 +168,27 @@ def test_embedded_solver_is_found_in_its_host() -> None:
     graph.invoke({"task": "inside", "state": {"a": "host's own"}}, CONFIG)
     tree = TaskTree.from_thread(graph, CONFIG)
     assert [(task.objective, task.status) for task in tree] == [("inside", "checked")]
+
+
+def test_what_a_replan_replaced_is_not_counted() -> None:
+    plans = iter([["plain", "stalls"], ["plain c", "plain d"]])
+    replanned = seen(plans, on_child_failure="replan")
+    for source in ("events", "thread"):
+        tree = tree_of(source, replanned)
+        assert [(task.id, task.given_up) for task in tree if task.given_up] == [("t.2", True)]
+        assert tree.summary().startswith("4 of 4 tasks done")
+        assert "halted · plan given up" in str(tree)
+    assert path_of(replanned.events).count("decompose") == 2
+
+
+def test_a_rewind_takes_attempts_back() -> None:
+    run = seen(iter([["repaired", "plain"]]))
+    rewind(run.graph, CONFIG, "t.1_fix_1", "solve")
+    run.events += list(run.graph.stream(None, CONFIG, stream_mode="custom"))
+    for source in ("events", "thread"):
+        told = [(attempt.id, attempt.rewound) for attempt in tree_of(source, run)["t.1"].attempts]
+        assert told == [("t.1", False), ("t.1_fix_1", True), ("t.1_fix_2", True), ("t.1_fix_3", False)]
+    assert "A rewind took it back" in explain(tree_of("thread", run), "t.1")
 
 
 def test_text_shows_the_tree(good: Seen) -> None:
