@@ -21,6 +21,7 @@ from langgraph_recursive.nodes.parts.decomposers import llm_decomposer
 from langgraph_recursive.nodes.parts.solvers import LLMSolver, llm_solver
 from langgraph_recursive.nodes.parts.validators import ModelValidator, ValidatorTools
 from langgraph_recursive.nodes.policy import SolvePolicy
+from langgraph_recursive.nodes.prices import listed_price, require_price_list
 from langgraph_recursive.nodes.validators import Validators
 from langgraph_recursive.state.artifacts import ArtifactResolver
 from langgraph_recursive.state.errors import (
@@ -105,7 +106,8 @@ def create_recursive_solver(
         ComponentError: A part cannot be called as its role asks.
         InvalidInputError: Arguments contradict each other.
         InvalidPolicyError: The policy is no SolvePolicy.
-        MissingDependencyError: A model is given by name and `langchain` is not installed.
+        MissingDependencyError: A model is given by name and `langchain` is not installed, or cost is limited and there
+            are no prices.
     """
     policy = _policy(policy)
     chat = as_chat_model(model)
@@ -153,6 +155,8 @@ def _policy(policy: Any) -> SolvePolicy:
         return SolvePolicy()
     if not isinstance(policy, SolvePolicy):
         raise InvalidPolicyError(f"policy = {policy!r}: give a SolvePolicy", field="policy", value=policy)
+    if policy.pricing is listed_price:
+        require_price_list()
     return policy
 
 

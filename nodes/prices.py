@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 
 from langchain_core.messages.ai import UsageMetadata
 
 from langgraph_recursive.state.errors import MissingDependencyError
 
-__all__ = ("Price", "listed_price")
+__all__ = ("Price", "listed_price", "require_price_list")
 
 Price = Callable[[str, UsageMetadata], float]
 """`(model name, usage) -> cost`. A model it does not know costs what it says, 0 for instance."""
+
+
+def require_price_list() -> None:
+    """Refuse to limit cost without prices before a call is paid for.
+
+    Raises:
+        MissingDependencyError: The package `genai-prices` is not installed.
+    """
+    if importlib.util.find_spec("genai_prices") is None:
+        raise MissingDependencyError(
+            "max_cost needs prices: pip install 'langgraph-recursive[prices]', or give SolvePolicy(price=...)",
+            field="max_cost",
+        )
 
 
 def listed_price(model: str, usage: UsageMetadata) -> float:
@@ -20,13 +34,9 @@ def listed_price(model: str, usage: UsageMetadata) -> float:
     Raises:
         MissingDependencyError: The package is not installed.
     """
-    try:
-        from genai_prices import Usage, calc_price
-    except ImportError as error:
-        raise MissingDependencyError(
-            "max_cost needs prices: pip install 'langgraph-recursive[prices]', or give SolvePolicy(price=...)",
-            field="max_cost",
-        ) from error
+    require_price_list()
+    from genai_prices import Usage, calc_price
+
     try:
         found = calc_price(Usage(input_tokens=usage["input_tokens"], output_tokens=usage["output_tokens"]), model)
     except LookupError:

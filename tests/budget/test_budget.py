@@ -14,6 +14,7 @@ from langgraph.types import Command
 from langgraph_recursive.graph import Budget, SolvePolicy, create_recursive_solver, estimate, open_sqlite
 from langgraph_recursive.nodes import depth_based, llm_solver
 from langgraph_recursive.state import InvalidPolicyError
+from langgraph_recursive.state.errors import MissingDependencyError
 from scripted import ScriptedChatModel
 
 
@@ -214,3 +215,10 @@ def test_a_run_over_the_approved_number_asks_first(approved: bool) -> None:
     result = graph.invoke(Command(resume=approved), config)
     assert result["success"] is approved
     assert bool(called) is approved
+
+
+def test_a_limit_on_cost_without_prices_is_refused_before_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"langgraph-recursive\[prices\]"):
+        tree(budget=Budget(max_cost=1))
+    tree(budget=Budget(max_cost=1), policy={"price": lambda name, usage: 0.0})
