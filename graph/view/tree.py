@@ -144,6 +144,11 @@ class TaskTree:
         """Draw it as SVG."""
         return svg_of(self.roots, self.summary())
 
+    def __rich__(self) -> Any:
+        from rich.text import Text  # only rich asks
+
+        return Text(str(self))
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": str(self)}
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from rich.console import Console
 
 from langgraph_recursive.graph import (
     SolveResult,
@@ -18,7 +22,7 @@ from langgraph_recursive.graph import (
     path_of,
     rewind,
 )
-from langgraph_recursive.nodes import accept
+from langgraph_recursive.nodes import accept, llm_solver
 from langgraph_recursive.state import (
     InvalidInputError,
     MissingThreadError,
@@ -189,6 +193,24 @@ def test_a_rewind_takes_attempts_back() -> None:
         told = [(attempt.id, attempt.rewound) for attempt in tree_of(source, run)["t.1"].attempts]
         assert told == [("t.1", False), ("t.1_fix_1", True), ("t.1_fix_2", True), ("t.1_fix_3", False)]
     assert "A rewind took it back" in explain(tree_of("thread", run), "t.1")
+
+
+def test_tokens_are_told_per_task() -> None:
+    usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
+    model = FakeMessagesListChatModel(responses=[AIMessage("done", usage_metadata=usage)])
+    graph = create_recursive_solver(solver=llm_solver(model), checkpointer=InMemorySaver())
+    events = list(graph.stream("do it", CONFIG, stream_mode="custom"))
+    for tree in (TaskTree.from_events(events), TaskTree.from_thread(graph, CONFIG)):
+        assert tree["t"].tokens == 10
+        assert "10 tokens" in str(tree)
+
+
+def test_rich_prints_it_as_text(good: Seen) -> None:
+    tree = TaskTree.from_events(good.events)
+    out = io.StringIO()
+    console = Console(width=400, file=out, force_terminal=True)
+    console.print(tree)
+    assert str(tree).split("\n")[1] in out.getvalue()
 
 
 def test_text_shows_the_tree(good: Seen) -> None:
