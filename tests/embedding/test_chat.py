@@ -79,6 +79,24 @@ def test_each_turn_is_a_new_task_that_knows_what_was_said(run: Run) -> None:
     assert [entry.text for entry in solver.tasks[1].inputs] == ["human: one\nai: one!"]
 
 
+def test_a_turn_with_messages_only_does_not_solve_the_last_turns_task_again(run: Run) -> None:
+    solver = Solver()
+    graph = create_recursive_solver(solver=solver, checkpointer=InMemorySaver())
+    run(graph, {"task": "one"}, CONFIG)
+    run(graph, {"messages": [HumanMessage("two")]}, CONFIG)
+    assert [str(task) for task in solver.tasks] == ["one", "two"]
+
+
+def test_a_hosts_task_goes_before_its_messages(run: Run) -> None:
+    class State(MessagesState):
+        task: str
+
+    graph = StateGraph(State)
+    graph.add_node("work", create_recursive_solver(solver=lambda task: f"{task}!"))
+    graph.add_edge(START, "work")
+    assert said(run(graph.compile(), {**ASK, "task": "that"}))[-1][0] == "that!"
+
+
 def test_two_agents_in_a_row_answer_the_same_question(run: Run) -> None:
     first = create_recursive_solver(solver=lambda: "1", name="first")
     second = create_recursive_solver(solver=lambda: "2", name="second")

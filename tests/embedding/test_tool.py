@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from engine_kit import Solver, kept
+from engine_kit import Solver, kept, split
 from langgraph_recursive.graph import create_recursive_solver, solver_tool
 from langgraph_recursive.nodes import accept, reject
 from langgraph_recursive.state import RecursiveSolverError, TaskBrief
@@ -76,6 +77,19 @@ def test_a_model_is_told_little() -> None:
     assert told["name"] == "recursive_solver"
     assert list(told["parameters"]["properties"]) == told["parameters"]["required"] == ["task"]
     assert len(json.dumps(told)) < 600
+
+
+def test_a_model_that_it_is_bound_to_calls_it(run: Run) -> None:
+    made = tool()
+    model = ScriptedChatModel(answers=[tool_call("recursive_solver", task="w")], tools=True).bind_tools([made])
+    assert run(made, run(model, "please").tool_calls[0]).content == "w!"
+
+
+def test_a_sync_call_works_where_an_event_loop_is_running() -> None:
+    async def cell() -> Any:
+        return tool(decomposer=split({"w": ["a", "b"]})).invoke(CALL)
+
+    assert asyncio.run(cell()).status == "success"
 
 
 def test_name_and_description_may_be_given() -> None:
