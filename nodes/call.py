@@ -104,7 +104,7 @@ class Call:
 
     async def _tried(self) -> dict[str, Any]:
         asked = time.monotonic()
-        give = await TakeSlot(self.context.run.slots, self.context.check)
+        give = await TakeSlot(self.context.run.slots, self.context.may_call)
         started = time.monotonic()
         if self.context.until is not None:
             self.context.until += started - asked  # the time-out is on the call, not on waiting for its turn

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
 from langgraph.types import RetryPolicy
 from pydantic import BaseModel
 
@@ -46,6 +48,7 @@ class Context:
         parts: The components.
         policy: The limits.
         given: The graph's input channels.
+        control: LangGraph's control of the run, through which it can be drained.
         task: The attempt at work; None only in `admit`, before there is one.
         deadline: `time.monotonic()` value at which the task's time is up.
         until: The same for the component call under way.
@@ -62,6 +65,7 @@ class Context:
     parts: Components
     policy: SolvePolicy
     given: Mapping[str, Any] = field(default_factory=dict)
+    control: RunControl | None = None
     task: Task | None = None
     deadline: float | None = None
     until: float | None = None
@@ -168,6 +172,17 @@ class Context:
             raise TaskStopped("budget_exhausted", f"max_seconds = {self.policy.budget.max_seconds:g}: the time is up")
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise TaskStopped("timed_out", "the task's time (max_task_seconds) is up")
+
+    def may_call(self) -> None:
+        """Raise when no further call may start; what is in flight goes on to its end and is kept.
+
+        Raises:
+            TaskStopped: The task must end.
+            GraphDrained: The run is drained (LangGraph's `RunControl`): it stops here and can be resumed.
+        """
+        self.check()
+        if self.control is not None and self.control.drain_requested:
+            raise GraphDrained(self.control.drain_reason or "shutdown")
 
     @property
     def remaining(self) -> float | None:

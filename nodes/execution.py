@@ -84,7 +84,9 @@ class Execution:
         # A stored value may come back as plain data (strict msgpack, a server); an instance passes as it is.
         self.state = TaskState.model_validate(values.get("state") or TaskState())
         self.nested = "|" in config.get("configurable", {}).get("checkpoint_ns", "")
-        self.context = Context(run=self.run, parts=node.parts, policy=node.policy, given=values)
+        self.context = Context(
+            run=self.run, parts=node.parts, policy=node.policy, given=values, control=get_runtime().control
+        )
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
             self.state = self.state.model_copy(update={"current": self.context.attempt})
