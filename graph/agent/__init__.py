@@ -1,6 +1,6 @@
 """The simple agent: it works on a goal until it calls its answer final."""
 
 from .agent import SimpleRecursiveAgent
-from .events import EventEmitter
+from .events import AgentEmitter
 
-__all__ = ("EventEmitter", "SimpleRecursiveAgent")
+__all__ = ("AgentEmitter", "SimpleRecursiveAgent")

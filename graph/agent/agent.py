@@ -27,7 +27,7 @@ from langgraph_recursive.state.task import Task
 
 from ..builder import as_chat_model
 from ..solver import effective, joined, merge
-from .events import EventEmitter, LoopDelivery, Subscriptions, ThreadDelivery
+from .events import AgentEmitter, LoopDelivery, Subscriptions, ThreadDelivery
 from .machine import AGENT_RUN, AgentOutput, AgentRun, AgentState, Machine, prompt
 
 __all__ = ("SimpleRecursiveAgent",)
@@ -64,7 +64,7 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
         MissingDependencyError: The model is given by name and `langchain` is not installed.
     """
 
-    emitter: EventEmitter
+    emitter: AgentEmitter
     machine: Machine
 
     def __init__(
@@ -91,7 +91,7 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
             max_tool_rounds=checked_count(max_tool_rounds, "max_tool_rounds", least=1),
             timeout=_checked_timeout(timeout),
         )
-        self.emitter = EventEmitter()
+        self.emitter = AgentEmitter()
         compiled = self.machine.graph().compile(checkpointer=checkpointer, store=store, name=name)
         self.__dict__.update(compiled.__dict__)
 
@@ -174,7 +174,7 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
         self, input: Any, config: RunnableConfig | None = None, *, subscribe: Subscriptions | None = None, **kwargs: Any
     ) -> Iterator[Any]:
         """Run and stream, as `CompiledStateGraph.stream` does; `subscribe` as for `solve`."""
-        given, own = _coerced(input), EventEmitter(subscribe)
+        given, own = _coerced(input), AgentEmitter(subscribe)
         with ThreadDelivery() as delivery:
             opened = self._opened(config, own, delivery)
             try:
@@ -186,7 +186,7 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
         self, input: Any, config: RunnableConfig | None = None, *, subscribe: Subscriptions | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Run and stream on the event loop; see `stream`."""
-        given, own = _coerced(input), EventEmitter(subscribe)
+        given, own = _coerced(input), AgentEmitter(subscribe)
         async with LoopDelivery() as delivery:
             opened = self._opened(config, own, delivery)
             try:
@@ -206,7 +206,7 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
         yield await self.ainvoke(joined([chunk async for chunk in input]), config, **kwargs)
 
     def _opened(
-        self, config: RunnableConfig | None, own: EventEmitter, delivery: ThreadDelivery | LoopDelivery
+        self, config: RunnableConfig | None, own: AgentEmitter, delivery: ThreadDelivery | LoopDelivery
     ) -> RunnableConfig:
         """The config of one run.
 

@@ -15,7 +15,7 @@ from langgraph_recursive.nodes.effects import Invoke, adrive, drive
 from langgraph_recursive.state.errors import ComponentError, InvalidInputError
 from langgraph_recursive.state.goal_state import AgentEvent
 
-__all__ = ("EventEmitter", "Handler", "LoopDelivery", "Subscriptions", "ThreadDelivery")
+__all__ = ("AgentEmitter", "Handler", "LoopDelivery", "Subscriptions", "ThreadDelivery")
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ Subscriptions = Mapping[type[AgentEvent], Handler | Sequence[Handler]]
 _Item = tuple[Handler, AgentEvent]
 
 
-class EventEmitter:
+class AgentEmitter:
     """Knows who handles which events.
 
     Args:

@@ -48,7 +48,7 @@ from langgraph_recursive.state.goal_state import (
 from langgraph_recursive.state.ids import ROOT_ID
 
 from ..machine import Route
-from .events import EventEmitter, LoopDelivery, ThreadDelivery
+from .events import AgentEmitter, LoopDelivery, ThreadDelivery
 
 __all__ = ("AGENT_RUN", "AgentInput", "AgentOutput", "AgentRun", "AgentState", "Machine", "prompt")
 
@@ -111,7 +111,7 @@ class AgentRun:
         id: Its id in events.
     """
 
-    emitters: Sequence[EventEmitter]
+    emitters: Sequence[AgentEmitter]
     delivery: ThreadDelivery | LoopDelivery
     slots: Slots
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
