@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, Self, cast
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
@@ -31,6 +31,7 @@ from langgraph_recursive.state.errors import (
 )
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
+from langgraph_recursive.state.trace import SolveTrace
 
 from .history import records, spent_by_run
 from .live import LiveRuns
@@ -82,11 +83,23 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
         Raises:
             RecursiveSolverError: The input or the thread is not fit to run.
         """
-        return super().invoke(input, config, **kwargs)
+        result = super().invoke(input, config, **kwargs)
+        if not _lacks_traces(result):
+            return result
+        saver, thread = self._stored_at(config)
+        return {**result, "traces": _last_traces(saver.list(thread))}
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run to the end on the event loop; see `invoke`."""
-        return await super().ainvoke(input, config, **kwargs)
+        result = await super().ainvoke(input, config, **kwargs)
+        if not _lacks_traces(result):
+            return result
+        saver, thread = self._stored_at(config)
+        return {**result, "traces": _last_traces([entry async for entry in saver.alist(thread)])}
+
+    def _stored_at(self, config: RunnableConfig | None) -> tuple[BaseCheckpointSaver[Any], RunnableConfig]:
+        own = effective(self, config or {})
+        return self._state_checkpointer(own), {"configurable": {"thread_id": own["configurable"]["thread_id"]}}
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run and stream, as `CompiledStateGraph.stream` does.
@@ -270,6 +283,17 @@ class _Opening:
             "max_concurrency": _THREADS,
         }
         return merge(self.given, config)
+
+
+def _lacks_traces(result: Any) -> bool:
+    """Whether a run was killed between its last node and its last checkpoint: only its traces are not stored."""
+    return isinstance(result, dict) and result.get("report") is not None and "traces" not in result
+
+
+def _last_traces(checkpoints: Iterable[CheckpointTuple]) -> list[SolveTrace]:
+    """The traces of a thread's last run, in order."""
+    traces = spent_by_run(records(checkpoints)).traces
+    return sorted(traces[max(traces)], key=lambda entry: entry.time)
 
 
 def merge(first: RunnableConfig | None, second: RunnableConfig | None) -> RunnableConfig:
