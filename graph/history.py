@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
@@ -82,10 +83,19 @@ def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:
     state = TaskState.model_validate(stored)
     # Calls of a node that has not ended have records of their own; one that has ended counted them.
     calls = [] if written else [value for _, channel, value in writes if channel == _RETURN]
-    done = [call for call in calls if isinstance(call, Mapping) and "usage" in call]
+    done = _receipts([call for call in calls if isinstance(call, Mapping)])
     usage = sum((Usage.model_validate(call["usage"]) for call in done), state.spent)
     reads = [ContextRead.model_validate(read) for call in done for read in call.get("reads", ())]
     return TaskRecord(namespace, state, usage, [*state.context_reads, *reads])
+
+
+def _receipts(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What each finished call spent and read: by its own record, or by that of the branch it was made in."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for number, record in enumerate(records):
+        made = [record] if "usage" in record else record.get("calls", ())
+        found |= {call.get("id", f"{number}"): call for call in made}
+    return list(found.values())
 
 
 def last_run(found: Iterable[TaskRecord]) -> list[TaskRecord]:

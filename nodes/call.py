@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.runnables import Runnable
@@ -33,11 +34,12 @@ from .run import TakeSlot, TaskStopped
 if TYPE_CHECKING:
     from .context import Context
 
-__all__ = ("Call", "CallFailed", "Target", "TryAgain", "delay", "read_in")
+__all__ = ("Call", "CallFailed", "Target", "TryAgain", "delay", "read_in", "receipt_of")
 
 Target = Callable[..., Any] | Runnable[Any, Any]
 
 _RAW_CHARS = 2_000
+_ID_CHARS = 12
 _MESSAGE_CHARS = 1_000
 
 
@@ -84,6 +86,7 @@ class Call:
         self.function = function
         self.args = args
         self.convert = convert
+        self.id = uuid.uuid4().hex[:_ID_CHARS]
         self.tries = 0
         self.spent = Usage()
         self.reads: list[ContextRead] = []
@@ -100,7 +103,7 @@ class Call:
             record = {"stopped": [stop.halt, stop.detail]}
         plan = self.context.plan
         token = {} if plan is None else {"token": plan.token}
-        return {**record, "usage": plain(self.spent), **read_in(self.reads), **token}
+        return {**record, "id": self.id, "usage": plain(self.spent), **read_in(self.reads), **token}
 
     async def _tried(self) -> dict[str, Any]:
         asked = time.monotonic()
@@ -180,6 +183,11 @@ def delay(retry: RetryPolicy) -> float:
     """Seconds before the second try, as LangGraph waits."""
     seconds = min(retry.max_interval, retry.initial_interval)
     return seconds + random.uniform(0, 1) if retry.jitter else seconds
+
+
+def receipt_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call's record says that it spent and read, with the call's id, so that it is counted once."""
+    return {name: record[name] for name in ("id", "usage", "reads") if name in record}
 
 
 def read_in(reads: list[ContextRead]) -> dict[str, Any]:

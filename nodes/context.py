@@ -25,7 +25,7 @@ from langgraph_recursive.state.trace import SolveTrace, TraceType
 from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation import ValidationPlan
 
-from .call import Call, CallFailed, Target, TryAgain, delay, read_in
+from .call import Call, CallFailed, Target, TryAgain, delay, read_in, receipt_of
 from .current import current_context, entered
 from .effects import Body, Invoke, Start, gather
 from .policy import SolvePolicy
@@ -56,6 +56,7 @@ class Context:
         closing: Whether the budget has run out and only what is there is put together; time is no limit to that.
         plan: The validation plan under way: durable calls are named after it, and their records bound to it.
         spent: What this execution has spent; the node's wrapper stores it.
+        receipts: What each call in it spent and read, by the call's id.
         log: Traces of this execution, likewise.
         reads: What this execution has read of context references, likewise.
         said: What an `agent_parent` and others said in this execution, likewise.
@@ -73,6 +74,7 @@ class Context:
     closing: bool = False
     plan: ValidationPlan | None = None
     spent: Usage = field(default_factory=Usage)
+    receipts: list[dict[str, Any]] = field(default_factory=list)
     log: list[SolveTrace] = field(default_factory=list)
     reads: list[ContextRead] = field(default_factory=list)
     said: list[BaseMessage] = field(default_factory=list)
@@ -195,11 +197,12 @@ class Context:
         """A context for one component call: its repeats share one deadline, and it counts for itself."""
         timeout = self.policy.call_timeout
         until = None if timeout is None else time.monotonic() + timeout
-        return dataclasses.replace(self, spent=Usage(), log=[], reads=[], until=until)
+        return dataclasses.replace(self, spent=Usage(), log=[], reads=[], receipts=[], until=until)
 
     def absorb(self, fork: Context) -> None:
         """Count what a fork spent and read."""
         self.spent += fork.spent
+        self.receipts += fork.receipts
         self.reads += fork.reads
 
     def start(
@@ -232,6 +235,7 @@ class Context:
             TaskStopped: The task was stopped meanwhile.
         """
         self.spent += Usage.model_validate(record["usage"] if "usage" in record else record["branch"])
+        self.receipts += [receipt_of(record)] if "usage" in record else record.get("calls", [])
         self.reads += map(ContextRead.model_validate, record.get("reads", ()))
         if stopped := record.get("stopped"):
             raise TaskStopped(*stopped)
@@ -307,7 +311,8 @@ class Context:
 
     async def _branch(self, body: Callable[[Context], Body[Any]]) -> dict[str, Any]:
         fork = self.fork()
-        # "branch", not "usage": the calls inside have records of their own, and a resume counts those.
+        # "branch", not "usage": the calls inside have records of their own, and a resume counts each once. LangGraph
+        # may have stored this record and not yet theirs, so it carries their receipts.
         try:
             with entered(fork):
                 record = {"value": plain(await body(fork))}
@@ -315,7 +320,7 @@ class Context:
             record = {"stopped": [stop.halt, stop.detail]}
         except CallFailed as failure:
             record = {"error": failure.args}
-        return {**record, "branch": plain(fork.spent), **read_in(fork.reads)}
+        return {**record, "branch": plain(fork.spent), "calls": fork.receipts, **read_in(fork.reads)}
 
 
 async def invoke(name: str, function: Target, *args: Any) -> Any:
