@@ -57,7 +57,7 @@ class EventEmitter(BaseCallbackHandler):
             InvalidInputError: There is no such type.
             ComponentError: The handler cannot be called with an event.
         """
-        entry = (_checked_type(event_type), _checked_handler(handler))
+        entry = (_checked_type(event_type), checked_handler(handler))
         self._handlers = [*self._handlers, entry]
 
         def end() -> None:
@@ -141,7 +141,12 @@ def _checked_type(given: Any) -> str:
     return str(given)
 
 
-def _checked_handler(given: Any) -> _Handler:
+def checked_handler(given: Any) -> Any:
+    """Give a handler back that can be called with one event.
+
+    Raises:
+        ComponentError: It cannot.
+    """
     try:
         inspect.signature(given).bind(None)
     except ValueError:  # some builtins have no signature
@@ -150,5 +155,4 @@ def _checked_handler(given: Any) -> _Handler:
         raise ComponentError(
             f"handler = {given!r}: must be callable with one event: {error}", field="handler", value=given
         ) from error
-    handler: _Handler = given
-    return handler
+    return given

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import queue
 import threading
@@ -12,8 +11,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from langgraph_recursive.nodes.effects import Invoke, adrive, drive
-from langgraph_recursive.state.errors import ComponentError, InvalidInputError
+from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.goal_state import AgentEvent
+
+from ..emitter import checked_handler
 
 __all__ = ("AgentEmitter", "Handler", "LoopDelivery", "Subscriptions", "ThreadDelivery")
 
@@ -64,7 +65,7 @@ class AgentEmitter:
             InvalidInputError: It is no class of event.
             ComponentError: The handler cannot be called with an event.
         """
-        entry = (_event_type(event_type), _handler(handler))
+        entry = (_event_type(event_type), checked_handler(handler))
         self._handlers = [*self._handlers, entry]
 
         def end() -> None:
@@ -94,19 +95,6 @@ def _event_type(given: Any) -> type[AgentEvent]:
             value=given,
         )
     return given
-
-
-def _handler(given: Any) -> Handler:
-    try:
-        inspect.signature(given).bind(None)
-    except ValueError:  # some builtins have no signature
-        pass
-    except TypeError as error:
-        raise ComponentError(
-            f"handler = {given!r}: must be callable with one event: {error}", field="handler", value=given
-        ) from error
-    handler: Handler = given
-    return handler
 
 
 async def _handed(handler: Handler, event: AgentEvent) -> None:
