@@ -61,7 +61,8 @@ async def admit(state: TaskState, context: Context) -> Update:
     if state.resume_at is not None:
         context.tell_rewound(state)
         state = state.model_copy(update={"resume_at": None})
-    context.emit("task_started", objective=cut(task.brief.objective), start=task.start)
+    limit = task.limit or context.policy.max_attempts
+    context.emit("task_started", objective=cut(task.brief.objective), start=task.start, max_attempts=limit)
     try:
         if task.attempt == 1:
             context.take_task()

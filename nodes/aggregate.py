@@ -26,5 +26,5 @@ async def aggregate(state: TaskState, context: Context) -> Update:
         await context.parts.aggregator(context, task=state.attempt, results=state.accepted, missing=missing),
     )
     context.trace("AGGREGATED", cut(report.text))
-    context.emit("aggregated", answer=cut(report.text), missing=list(missing))
+    context.emit_done("aggregated", answer=cut(report.text), missing=list(missing))
     return reported(state, context, report.model_copy(update={"missing": lacking}), made_by="aggregate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 import uuid
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.types import RetryPolicy
 
 from langgraph_recursive.state._model import plain
@@ -22,6 +23,7 @@ from langgraph_recursive.state.errors import (
     MixedResultError,
     UnparsableOutputError,
 )
+from langgraph_recursive.state.event import EventType
 from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.usage import Usage
 
@@ -41,6 +43,7 @@ Target = Callable[..., Any] | Runnable[Any, Any]
 _RAW_CHARS = 2_000
 _ID_CHARS = 12
 _MESSAGE_CHARS = 1_000
+_QUESTION_CHARS = 400
 
 
 class CallFailed(Exception):  # noqa: N818 - a value for the node, never seen by a caller
@@ -88,6 +91,7 @@ class Call:
         self.convert = convert
         self.id = uuid.uuid4().hex[:_ID_CHARS]
         self.tries = 0
+        self.error: str | None = None
         self.spent = Usage()
         self.reads: list[ContextRead] = []
 
@@ -100,6 +104,8 @@ class Call:
             with entered(self.context), run.cancellable(owner):
                 record = await self._tried()
         except TaskStopped as stop:
+            if stop.halt == "budget_exhausted" and task is not None:
+                run.spent_out(task, stop.detail)
             record = {"stopped": [stop.halt, stop.detail]}
         plan = self.context.plan
         token = {} if plan is None else {"token": plan.token}
@@ -107,6 +113,9 @@ class Call:
 
     async def _tried(self) -> dict[str, Any]:
         asked = time.monotonic()
+        self.error = None
+        if self.context.run.slots.full:
+            self._tell("call_queued")
         give = await TakeSlot(self.context.run.slots, self.context.may_call)
         started = time.monotonic()
         if self.context.until is not None:
@@ -116,10 +125,15 @@ class Call:
         reading = call_reads.set(self.reads)
         try:
             meter.open()
+            self._tell("call_started", tries=self.tries, waited_ms=round((started - asked) * 1000))
             value = self.convert(await Invoke(self.function, *self.args, timeout=self.context.remaining))
+        except GraphInterrupt as interrupt:
+            self._tell_asked(interrupt)
+            raise
         except (GraphBubbleUp, TaskStopped, ComponentError, InvalidPolicyError, MixedResultError):
             raise
         except Exception as error:  # a work failure: it becomes a report, a verdict or a halt
+            self.error = type(error).__name__
             if isinstance(error, CallTimeoutError):
                 self.context.check()  # it may have been cut off because the task's time is up, not the call's
             if self._again(error):
@@ -149,8 +163,22 @@ class Call:
 
     def _count(self, usage: Usage, seconds: float) -> None:
         self.spent += usage
+        task = self.context.task
+        if task is not None and usage.calls:  # none where the budget refused it
+            told = {"tries": self.tries, "error": self.error, "budget": self.context.run.limits(task.run)}
+            self._tell("call_finished", usage=usage, seconds=seconds, **told)
+
+    def _tell(self, kind: EventType, **told: Any) -> None:
         if self.context.task is not None:
-            self.context.emit("call_finished", usage=usage, seconds=seconds, call=self.name)
+            self.context.emit(kind, call=self.name, id=self.id, **told)
+
+    def _tell_asked(self, interrupt: GraphInterrupt) -> None:
+        """Tell what a person is asked; a nested graph raises an empty interrupt."""
+        if self.context.task is None:
+            return
+        for asked in interrupt.args[0] or [None]:
+            value = "" if asked is None else _worded(asked.value)
+            self.context.emit("interrupted", id=asked and asked.id, value=value)
 
     def _again(self, error: Exception) -> bool:
         policy = self.context.policy.retry
@@ -164,6 +192,11 @@ class Call:
         if isinstance(wanted, type):
             return isinstance(error, wanted)
         return wanted(error) if callable(wanted) else isinstance(error, tuple(wanted))
+
+
+def _worded(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return bounded(text, limit=_QUESTION_CHARS).text
 
 
 def _described(error: Exception) -> list[str]:

@@ -19,9 +19,9 @@ from pydantic import BaseModel
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.context_reads import ContextRead
 from langgraph_recursive.state.event import EventType
-from langgraph_recursive.state.task import Task
+from langgraph_recursive.state.task import PlannedChild, Task
 from langgraph_recursive.state.task_state import TaskState
-from langgraph_recursive.state.trace import SolveTrace, TraceType
+from langgraph_recursive.state.trace import SolveTrace, TraceType, cut
 from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation import ValidationPlan
 
@@ -60,6 +60,7 @@ class Context:
         log: Traces of this execution, likewise.
         reads: What this execution has read of context references, likewise.
         said: What an `agent_parent` and others said in this execution, likewise.
+        started: `time.monotonic()` value at which this execution began.
     """
 
     run: Run
@@ -78,6 +79,7 @@ class Context:
     log: list[SolveTrace] = field(default_factory=list)
     reads: list[ContextRead] = field(default_factory=list)
     said: list[BaseMessage] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
 
     def at(self, task: Task, *, elapsed: float) -> None:
         """Work on this attempt from here on.
@@ -113,6 +115,32 @@ class Context:
         """Tell those who stream what happened to the attempt at work."""
         self.run.emit(kind, self.attempt, data, usage=usage, seconds=seconds)
 
+    def emit_done(self, kind: EventType, **data: Any) -> None:
+        """Tell what this execution has come to, with the time it took and what it spent."""
+        self.emit(kind, usage=self.spent, seconds=time.monotonic() - self.started, **data)
+
+    def emit_ended(self, kind: EventType, state: TaskState, **data: Any) -> None:
+        """Tell that the task has ended, with the time it took and what it spent itself.
+
+        Args:
+            kind: How.
+            state: The task as this execution found it.
+            data: What belongs to the event.
+        """
+        seconds = state.elapsed + time.monotonic() - self.started
+        self.emit(kind, usage=state.spent + self.spent, seconds=seconds, **data)
+
+    def tell_created(self, children: Sequence[PlannedChild]) -> None:
+        """Tell of sub-tasks that the attempt at work has planned."""
+        task = self.attempt
+        place = {"parent_id": task.id, "depth": task.depth + 1, "attempt": 1}
+        for child in children:
+            self.run.emit(
+                "task_created",
+                task.model_copy(update={"id": child.id, **place}),
+                {"objective": cut(child.brief.objective), "depends_on": child.depends_on},
+            )
+
     def tell_rewound(self, state: TaskState) -> None:
         """Tell that the attempt at work goes on where a rewind put it; a cousin only goes on where it was."""
         if state.attempts and state.attempts[-1].rewound:
@@ -143,7 +171,10 @@ class Context:
             tasks: 1 if it is still to be counted as a task.
         """
         wanted = Usage(llm_calls=1 + self._verdict_calls, tasks=tasks)
-        return self.run.ledger.hold(self.attempt.run, task_id, wanted)
+        reason = self.run.ledger.hold(self.attempt.run, task_id, wanted)
+        if reason is not None:
+            self.run.spent_out(self.attempt, reason)
+        return reason
 
     @property
     def _verdict_calls(self) -> int:

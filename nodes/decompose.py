@@ -37,7 +37,8 @@ async def decompose(state: TaskState, context: Context) -> Update:
     kept = _kept(state)
     children = planned(plan, task, first=state.next_child)
     context.parts.validators.check(task, children)
-    context.emit("decomposed", children=[[child.id, cut(child.brief.objective)] for child in children])
+    context.tell_created(children)
+    context.emit_done("decomposed", children=[[child.id, cut(child.brief.objective)] for child in children])
     return {
         "plan": [*kept, *children],
         "children": {child.id: state.children[child.id] for child in kept},

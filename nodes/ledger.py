@@ -49,6 +49,17 @@ class Ledger:
         with self._lock:
             return self._accounts[run].spent
 
+    def limits(self, run: int) -> dict[str, list[float]]:
+        """What one run has spent of each limit that is set, and the limit; by the limit's name."""
+        spent, budget = self.spent(run), self.budget
+        known: dict[str, tuple[float, float | None]] = {
+            "max_llm_calls": (spent.llm_calls, budget.max_llm_calls),
+            "max_tokens": (spent.total_tokens, budget.max_tokens),
+            "max_cost": (spent.cost, budget.max_cost),
+            "max_tasks": (spent.tasks, budget.max_tasks),
+        }
+        return {name: [used, limit] for name, (used, limit) in known.items() if limit is not None}
+
     def add(self, run: int, usage: Usage) -> None:
         """Count what was spent without having been reserved."""
         with self._lock:

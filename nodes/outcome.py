@@ -40,7 +40,7 @@ def accepted(state: TaskState, context: Context, verdict: ValidationResult) -> d
     if report.missing:
         report = report.model_copy(update={"outcome": "partial"})
     attempt = _attempt(state, context.attempt, verdict)
-    context.emit("accepted", verified=verdict.verified, answer=cut(report.text))
+    context.emit_ended("accepted", state, verified=verdict.verified, answer=cut(report.text))
     return {
         "report": report,
         "verdict": verdict,
@@ -83,7 +83,9 @@ def halted(
         child=child,
     )
     context.trace("HALTED", f"{kind}: {detail}")
-    context.emit("halted", halt=kind, detail=detail)
+    if kind == "budget_exhausted":
+        context.run.spent_out(task, detail)
+    context.emit_ended("halted", state, halt=kind, detail=detail)
     if report is None:
         report = failed_report(
             f"{kind}: {detail}",

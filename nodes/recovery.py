@@ -87,6 +87,7 @@ def _reason_to_halt(state: TaskState, context: Context) -> tuple[HaltType, str] 
     standing = state.standing
     seen = repeats([attempt.failures for attempt in standing], policy.stall_window)
     if seen is not None:
+        context.emit("stalled", repeats=standing[seen].id)
         return (
             "recovery_stalled",
             f"attempt {task.attempt} failed exactly as attempt {standing[seen].attempt} did",

@@ -97,7 +97,7 @@ async def _decided(state: TaskState, result: ChildResult, limits: ReviewLimits, 
         for other in pending_results(state, limits):
             closed = TaskReview(decision=_D.FAIL, reason=f"closed with {result.id}: {_why(other)}")
             state = state.model_copy(update={**applied(state, other, closed), "failed_by": result.id})
-    context.emit("reviewed", child=result.report.child_task_id, decision=made.decision.value, reason=made.reason)
+    context.emit_done("reviewed", child=result.report.child_task_id, decision=made.decision.value, reason=made.reason)
     return state
 
 

@@ -19,7 +19,7 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_recursive.state.brief import ROOTS_ANCHOR, RootTaskAnchor
 from langgraph_recursive.state.budget import Budget
-from langgraph_recursive.state.event import Event, EventType
+from langgraph_recursive.state.event import Event, EventType, Limits
 from langgraph_recursive.state.ids import is_under
 from langgraph_recursive.state.owner import Owner
 from langgraph_recursive.state.task import HaltType, Task
@@ -57,6 +57,11 @@ class Slots:
         self._free = width
         self._changed = threading.Condition()
         self._semaphore = asyncio.Semaphore(width)
+
+    @property
+    def full(self) -> bool:
+        """Whether a call that asks now has to wait."""
+        return not self._free or self._semaphore.locked()
 
     def take(self, check: Callable[[], None]) -> None:
         """Wait for a place. `check` raises when waiting has no more sense."""
@@ -149,6 +154,7 @@ class Run:
         self._caller: tuple[str, str] | None = None
         self._listener: Listener | None = None
         self._said: dict[int, str] = {}
+        self._spent_out: set[tuple[int, str]] = set()
 
     def anchored(self, task: Task) -> Task:
         """Keep the root's anchor and owner, and give a descendant those copies.
@@ -215,6 +221,26 @@ class Run:
                 data=data,
             )
         )
+
+    def limits(self, run: int) -> Limits:
+        """What one run has spent so far of each limit of its budget."""
+        found = self.ledger.limits(run)
+        seconds = self.ledger.budget.max_seconds
+        if seconds is not None and self.end is not None:
+            found["max_seconds"] = [round(seconds - (self.end - time.monotonic()), 3), seconds]
+        return found
+
+    def spent_out(self, task: Task, reason: str) -> None:
+        """Tell that a limit of the budget stands against going on, once for each limit.
+
+        Args:
+            task: The attempt that found out.
+            reason: In words, the limit's name first.
+        """
+        limit = reason.partition(" ")[0]
+        if (task.run, limit) not in self._spent_out:
+            self._spent_out.add((task.run, limit))
+            self.emit("budget_spent", task, {"limit": limit, "detail": reason, "budget": self.limits(task.run)})
 
     def record(self, task: Task, entry: SolveTrace) -> None:
         """Keep a trace for the result. The task's text is added here; a checkpoint holds it only once."""

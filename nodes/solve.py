@@ -21,7 +21,7 @@ async def solve(state: TaskState, context: Context) -> Update:
     task = state.attempt
     report = cast(TaskReport, await context.parts.solver(context, task=task))
     context.trace("SOLVED", cut(report.text), attempt=task.attempt)
-    context.emit("solved", answer=cut(report.text))
+    context.emit_done("solved", answer=cut(report.text))
     return reported(state, context, report, made_by="solve")
 
 

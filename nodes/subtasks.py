@@ -34,7 +34,9 @@ async def subtasks(state: TaskState, context: Context) -> Update:
     All children are launched at once, in an order that depends on the plan alone, and each waits for its dependencies
     inside: LangGraph tells the calls of a node apart by name and order, so that order must be the same on a resume.
     """
+    known = len(state.plan)
     state = with_new_children(state)
+    context.tell_created(state.plan[known:])
     context.hold_calls(state.attempt.root_ref)
     todo = [child for child in execution_order(state.plan) if child.id not in state.children]
     if context.policy.sequential_children:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.artifacts import artifact_verdict
+from langgraph_recursive.state.failure import failures_of
 from langgraph_recursive.state.materials import Entry
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.task_state import TaskState
@@ -18,6 +22,9 @@ from .validation import Resolved, validated
 
 __all__ = ("verify",)
 
+_TOLD_CHECKS = 20
+_TOLD_CHARS = 400
+
 
 async def verify(state: TaskState, context: Context) -> Update:
     """Validate the attempt; an accepted answer ends the task, a rejected one goes to recovery.
@@ -30,7 +37,7 @@ async def verify(state: TaskState, context: Context) -> Update:
     gate = {"gate_attempts": state.gate_attempts + 1} if result.gate is not None else {}
     if result.checks or result.outcome == "error":
         context.trace("VERIFIED", _told(result))
-    context.emit("verified", outcome=result.outcome, issues=[cut(issue) for issue in result.issues])
+    context.emit_done("verified", **_checks(result, state.attempt.attempt))
     if result.outcome == "passed":
         return {**gate, **accepted(state, context, result)}
     report = _rejected(state, result)
@@ -49,6 +56,18 @@ async def _resolved(state: TaskState, context: Context) -> Resolved:
         hashes=[found.fingerprint for found in findings],
         reads=await entries_read(state, context),
     )
+
+
+def _checks(result: ValidationResult, attempt: int) -> dict[str, Any]:
+    """What the event tells: enough of each failed check to see why, also without the run."""
+    failures = failures_of(result, attempt=attempt)[:_TOLD_CHECKS]
+    passed = [check for check in result.checks if check.status == "passed"][:_TOLD_CHECKS]
+    return {
+        "outcome": result.outcome,
+        "issues": [cut(issue) for issue in result.issues],
+        "failures": [plain(failure.within(_TOLD_CHARS)) for failure in failures],
+        "passed": [[check.validator_id, check.check_id, cut(check.justification)] for check in passed],
+    }
 
 
 def _rejected(state: TaskState, result: ValidationResult) -> TaskReport:

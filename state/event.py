@@ -1,23 +1,61 @@
-"""Events: what a run tells while it runs, as flat JSON."""
+"""Events: what a run tells while it runs, as flat JSON.
+
+An event is small: its texts are cut, and what it tells of a check is a few hundred characters. Its keys are strings,
+its numbers finite and of at most 64 bits. A resumed run may tell again what it had told before. Which fields `data` has
+depends on the type; versions to come may add types and fields, so a reader passes over what it does not know.
+
+| type | told when | `data` | `duration_ms` and `usage` of |
+|---|---|---|---|
+| `task_created` | a sub-task was planned; the event is the sub-task's own | TaskCreated | |
+| `task_started` | an attempt starts | TaskStarted | |
+| `decomposed` | the task was split | Decomposed | the node |
+| `call_queued` | a component call has to wait for a slot | CallQueued | |
+| `call_started` | a component call got its slot | CallStarted | |
+| `call_finished` | it has ended, whatever came of it | CallFinished | the call |
+| `interrupted` | a call asks a person | Interrupted | |
+| `solved`, `aggregated` | an answer is there | Solved, Aggregated | the node |
+| `validated` | a model validator has judged one scope | Validated | |
+| `verified` | the attempt has its verdict | Verified | the node |
+| `reviewed` | the parent has decided on a child | Reviewed | the node |
+| `goal_changed` | the task is in another goal state (protocol) | GoalChanged | |
+| `stalled` | an attempt failed as an earlier one did | Stalled | |
+| `recovering` | a further attempt was made | Recovering | |
+| `rewound` | the task goes on where a rewind put it | Rewound | |
+| `budget_spent` | a limit of the budget stands against going on, once for each limit | BudgetSpent | |
+| `accepted`, `halted` | the task has ended | Accepted, Halted | the task, without its sub-tasks' usage |
+| `goal_submitted`, `iteration_completed`, `goal_achieved`, `goal_failed`, `goal_exhausted`, `goal_timed_out` | the \
+simple agent has come so far | Goal | its time, so far |
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired
 
-__all__ = ("Event", "EventType")
+from typing_extensions import TypedDict  # pydantic takes typing's own only from Python 3.12 on
+
+from .task import HaltType
+
+__all__ = ("EVENT_DATA", "Event", "EventType", "Limits")
 
 EventType = Literal[
+    "task_created",
     "task_started",
     "decomposed",
+    "call_queued",
+    "call_started",
     "call_finished",
+    "interrupted",
     "solved",
     "aggregated",
     "validated",
     "verified",
     "reviewed",
     "goal_changed",
+    "stalled",
     "recovering",
     "rewound",
+    "budget_spent",
     "accepted",
     "halted",
     "goal_submitted",
@@ -32,8 +70,17 @@ EventType = Literal[
 class Event(TypedDict):
     """One event.
 
-    `duration_ms` and `usage` are of the call or task it reports, None where it has none. `data` depends on the type;
-    texts in it are cut, so that an event stays small.
+    Attributes:
+        type: What happened.
+        run_id: The run in this process; a resume has another one.
+        task_id: The attempt it happened to.
+        parent_id: The attempt that planned the task; None at the root.
+        attempt: Number of the attempt, from 1.
+        depth: Depth in the tree, the root is 0.
+        time: Seconds since the epoch.
+        duration_ms: What it reports took so long, in milliseconds; None where it reports nothing that takes time.
+        usage: What it reports spent so much (the fields of Usage), likewise.
+        data: What belongs to the type.
     """
 
     type: EventType
@@ -44,5 +91,199 @@ class Event(TypedDict):
     depth: int
     time: float
     duration_ms: int | None
-    usage: dict[str, int] | None
+    usage: dict[str, int | float] | None
     data: dict[str, Any]
+
+
+Limits = dict[str, list[float]]
+"""Spent and allowed by the whole run so far, by the field of Budget: `{"max_llm_calls": [3, 200]}`. Limits that are not
+set are not in it."""
+
+
+class TaskCreated(TypedDict):
+    """`depends_on`: ids of the siblings whose results the sub-task needs."""
+
+    objective: str
+    depends_on: list[str]
+
+
+class TaskStarted(TypedDict):
+    """`start`: the node that makes this attempt's answer. `max_attempts`: how many the task may make."""
+
+    objective: str
+    start: str
+    max_attempts: NotRequired[int]
+
+
+class Decomposed(TypedDict):
+    """`children`: id and objective of each."""
+
+    children: list[list[str]]
+
+
+class CallQueued(TypedDict):
+    """`call`: the component's role. `id`: the call's, the same on each try and in all events of it."""
+
+    call: str
+    id: str
+
+
+class CallStarted(CallQueued):
+    """`tries`: which try it is, from 1. `waited_ms`: how long it waited for its slot."""
+
+    tries: int
+    waited_ms: int
+
+
+class CallFinished(TypedDict):
+    """`error`: class of the exception that it ended with, if it did. `budget`: what the run has spent with it."""
+
+    call: str
+    id: NotRequired[str]
+    tries: NotRequired[int]
+    error: NotRequired[str | None]
+    budget: NotRequired[Limits]
+
+
+class Interrupted(TypedDict):
+    """A question to a person.
+
+    Attributes:
+        id: The interrupt's, for `Command(resume={id: answer})`; None where a nested graph keeps it to itself.
+        value: What is asked; what is no text as JSON.
+    """
+
+    id: str | None
+    value: str
+
+
+class Solved(TypedDict):
+    """`answer`: its beginning."""
+
+    answer: str
+
+
+class Aggregated(Solved):
+    """`missing`: ids of the sub-tasks whose results are not in it."""
+
+    missing: NotRequired[list[str]]
+
+
+class Validated(TypedDict):
+    """`outcome`: what the validator's checks of the scope come to."""
+
+    scope: str
+    outcome: str
+
+
+class Verified(TypedDict):
+    """A verdict with enough of its checks to see why.
+
+    Attributes:
+        outcome: All checks together.
+        issues: What did not pass, each cut to 80 characters.
+        failures: The first 20 of it with the fields of Failure: at most 400 characters of justification, and as many
+            of evidence.
+        passed: Validator, check and justification of the first 20 checks that passed.
+    """
+
+    outcome: str
+    issues: list[str]
+    failures: NotRequired[list[dict[str, Any]]]
+    passed: NotRequired[list[list[str]]]
+
+
+class Reviewed(TypedDict):
+    """`child`: the attempt that was decided on."""
+
+    child: str
+    decision: str
+    reason: str
+
+
+class GoalChanged(TypedDict):
+    """`goal`: a GoalStatus."""
+
+    goal: str
+
+
+class Stalled(TypedDict):
+    """`repeats`: id of the attempt that failed in the same way."""
+
+    repeats: str
+
+
+class Recovering(TypedDict):
+    """`fix`: id of the next attempt. `failures`: how many it is told of."""
+
+    fix: str
+    failures: NotRequired[int]
+
+
+class Rewound(TypedDict):
+    """`at`: the node it goes on at. `undone`: ids of the attempts that do not count any more."""
+
+    at: NotRequired[str]
+    undone: list[str]
+
+
+class BudgetSpent(TypedDict):
+    """`limit`: the field of Budget. `detail`: in words. `budget`: what the run has spent."""
+
+    limit: str
+    detail: str
+    budget: Limits
+
+
+class Accepted(TypedDict):
+    """`verified`: whether something real has checked the answer."""
+
+    verified: bool
+    answer: str
+
+
+class Halted(TypedDict):
+    """`halt`: the type of the halt. `detail`: in words."""
+
+    halt: HaltType
+    detail: str
+
+
+class Goal(TypedDict):
+    """The fields of GoalState, texts cut to 1,000 characters."""
+
+    goal: str
+    iteration: int
+    solution: str | None
+    status: str
+    reason: str
+
+
+EVENT_DATA: Mapping[EventType, type[Any]] = {
+    "task_created": TaskCreated,
+    "task_started": TaskStarted,
+    "decomposed": Decomposed,
+    "call_queued": CallQueued,
+    "call_started": CallStarted,
+    "call_finished": CallFinished,
+    "interrupted": Interrupted,
+    "solved": Solved,
+    "aggregated": Aggregated,
+    "validated": Validated,
+    "verified": Verified,
+    "reviewed": Reviewed,
+    "goal_changed": GoalChanged,
+    "stalled": Stalled,
+    "recovering": Recovering,
+    "rewound": Rewound,
+    "budget_spent": BudgetSpent,
+    "accepted": Accepted,
+    "halted": Halted,
+    "goal_submitted": Goal,
+    "iteration_completed": Goal,
+    "goal_achieved": Goal,
+    "goal_failed": Goal,
+    "goal_exhausted": Goal,
+    "goal_timed_out": Goal,
+}
+"""What `data` holds, by type. Fields that an older version did not tell are not required."""

@@ -36,6 +36,15 @@ class Evidence(Data):
         dropped = self.size - len(self.head) - len(self.tail)
         return f"{self.head}\n[... {dropped} characters dropped ...]\n{self.tail}"
 
+    def within(self, limit: int) -> Evidence:
+        """The same evidence with at most `limit` characters of head and tail, at least 2."""
+        if len(self.head) + len(self.tail) <= limit:
+            return self
+        if not self.truncated:
+            return bounded(self.head, label=self.label, limit=limit)
+        head, tail = limit // 4, limit - limit // 4
+        return self.model_copy(update={"head": _first_lines(self.head[:head]), "tail": _last_lines(self.tail[-tail:])})
+
 
 def bounded(text: str, *, label: str = "", limit: int = EVIDENCE_CHARS) -> Evidence:
     """Keep the head and the tail of a text, cut at line ends.

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ._model import Data
-from .evidence import Evidence
+from .evidence import Evidence, bounded
 from .verdict import ValidationResult
 
 __all__ = ("Failure", "failures_of")
@@ -35,6 +35,16 @@ class Failure(Data):
     check_id: str = ""
     failure_code: str | None = None
     evidence: list[Evidence] = Field(default_factory=list)
+
+    def within(self, limit: int) -> Failure:
+        """The same with at most `limit` characters of justification, and as many of all evidence together."""
+        share = max(2, limit // max(1, len(self.evidence)))
+        return self.model_copy(
+            update={
+                "justification": bounded(self.justification, limit=limit).text,
+                "evidence": [evidence.within(share) for evidence in self.evidence],
+            }
+        )
 
 
 def failures_of(result: ValidationResult, *, attempt: int) -> list[Failure]:

@@ -59,7 +59,7 @@ def views_of_events(events: Iterable[Mapping[str, Any]]) -> list[TaskView]:
         _take(attempt, event, event["data"], attempts)
         if event["type"] == "halted":
             halts[root_ref(task_id)] = _halt(event)
-        usage = event["usage"] or {}
+        usage = event["usage"] if event["type"] == "call_finished" and event["usage"] else {}
         tokens[root_ref(task_id)] += usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
     views = {row.id: _view_of_row(row) for row in tree.rows.values()}
     for view in views.values():

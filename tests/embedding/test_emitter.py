@@ -180,7 +180,7 @@ def test_no_thread_stays_behind(run: Run) -> None:
 @pytest.mark.parametrize("kind", ["solvd", "", None, 5, Event])
 def test_an_unknown_type_is_refused(kind: Any) -> None:
     for method in (EventEmitter().subscribe, EventEmitter().unsubscribe):
-        with pytest.raises(InvalidInputError, match=r"event_type = .*must be one of task_started, .*\*") as caught:
+        with pytest.raises(InvalidInputError, match=r"event_type = .*must be one of task_created, .*\*") as caught:
             method(kind, print)
         assert caught.value.field == "event_type"
 

@@ -11,9 +11,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "langgraph_recursive"
 REACHES = {"state": {"state"}, "nodes": {"state", "nodes"}, "graph": {"state", "nodes", "graph"}}
 # State is data and rules on data; only its channels need to know the framework they live in.
-STATE_LIBRARIES = {"pydantic", *sys.stdlib_module_names}
+STATE_LIBRARIES = {"pydantic", "typing_extensions", *sys.stdlib_module_names}
 CHANNELS = "state/channels.py"
-CHANNEL_LIBRARIES = STATE_LIBRARIES | {"langgraph", "langchain_core", "typing_extensions"}
+CHANNEL_LIBRARIES = STATE_LIBRARIES | {"langgraph", "langchain_core"}
 
 FILES = sorted(path.relative_to(ROOT) for room in REACHES for path in (ROOT / room).rglob("*.py"))
 
