@@ -603,7 +603,8 @@ class EmbeddedChatModel(BaseChatModel):
 
         job.sink = put
         job.done.add_done_callback(end)
-        self._engine().submit(job)
+        engine = await asyncio.to_thread(self._engine)  # it looks for the model's file
+        engine.submit(job)
         try:
             while (event := await events.get()) is not None:
                 if chunk := decoder.feed(event):
