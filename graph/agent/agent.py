@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from langgraph_recursive.nodes.intake import last_human_text
 from langgraph_recursive.nodes.parts.ask import checked_count, checked_model
-from langgraph_recursive.nodes.parts.solvers import ToolCalls, tool_node
+from langgraph_recursive.nodes.parts.tool_calls import ToolCalls, tool_node
 from langgraph_recursive.nodes.run import Slots
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief, brief_of, render_brief
 from langgraph_recursive.state.errors import ComponentError, InvalidInputError, MissingThreadError, UnknownThreadError
@@ -59,7 +59,8 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
         name: Name of the graph and of the message it answers with.
 
     Raises:
-        ComponentError: `model` is no chat model or cannot call tools, or a tool is neither a tool nor a function.
+        ComponentError: `model` is no chat model or cannot call tools, or a tool is neither a tool nor a function. A
+            sync run raises it for a tool that is async only, as those of MCP servers are.
         InvalidInputError: A limit is out of bounds.
         MissingDependencyError: The model is given by name and `langchain` is not installed.
     """

@@ -26,7 +26,7 @@ from langgraph_recursive.nodes.conversions import message_text, well_formed
 from langgraph_recursive.nodes.effects import Body, Invoke, Start, adrive, drive, gather
 from langgraph_recursive.nodes.intake import last_human_text
 from langgraph_recursive.nodes.listener import Listener
-from langgraph_recursive.nodes.parts.solvers import ToolCalls, numbered, refused
+from langgraph_recursive.nodes.parts.tool_calls import CheckTools, ToolCalls, numbered, refused
 from langgraph_recursive.nodes.retry import is_transient
 from langgraph_recursive.nodes.run import Slots, TakeSlot, TaskStopped
 from langgraph_recursive.state.channels import Record, Written
@@ -262,6 +262,7 @@ class Machine:
 
     async def think(self, step: _Step) -> Update:
         """Ask the model; what goes wrong ends the goal."""
+        await CheckTools(self.calls.tools if self.calls else ())
         try:
             reply = await self._asked(step)
         except CallTimeoutError:

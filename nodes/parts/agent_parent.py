@@ -34,7 +34,7 @@ from .aggregators import Missing, aggregation_prompt
 from .ask import checked_count, fenced, filled, inputs_of, prompt_text, spec_of, together
 from .context_reader import context_refs_of, reader_tools
 from .reviewers import review_material
-from .solvers import ToolCalls, Tools, numbered, tool_node, with_readers
+from .tool_calls import CheckTools, ToolCalls, Tools, numbered, tool_node, with_readers
 
 __all__ = ("AgentParent", "agent_parent")
 
@@ -196,6 +196,7 @@ class AgentParent:
         names = ", ".join(f"`{name}`" for name in gate.offers)
         talk.say(HumanMessage(f"{said}\n\nUse {names} now, and no other tool of the protocol."))
         calls = with_readers(self.workers if gate.working else self.readers, reader_tools(task))
+        await CheckTools(calls.tools if calls else ())
         bound = self.model.bind_tools([*(_TOOLS[name] for name in gate.offers), *(calls.tools if calls else ())])
         for _ in range(self.rounds + 1):
             reply = numbered(await invoke("parent", bound, talk.messages), len(talk.messages))

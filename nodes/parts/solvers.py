@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolCall, ToolMessage
-from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ensure_config
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.runnables import Runnable
 
-from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
+from langgraph_recursive.state.errors import UnparsableOutputError
 from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.report import TaskReport, Validation, answer_report
 from langgraph_recursive.state.task import Task
@@ -35,17 +32,12 @@ from .ask import (
     together,
 )
 from .context_reader import context_refs_of, reader_tools
+from .tool_calls import CheckTools, ToolCalls, Tools, numbered, refused, tool_node, with_readers
 
-if TYPE_CHECKING:
-    from langgraph.prebuilt import ToolNode
-
-__all__ = ("LLMSolver", "ToolCalls", "llm_solver", "numbered", "refused", "tool_node", "with_readers")
-
-Tools = Sequence[BaseTool | Callable[..., Any]]
+__all__ = ("LLMSolver", "llm_solver")
 
 _RESULT_CHARS = 2_000
 _ARGS_CHARS = 1_000
-_RUNTIME = "__pregel_runtime"
 
 
 def llm_solver(
@@ -69,7 +61,8 @@ def llm_solver(
             tools then is reported as `partial`.
 
     Raises:
-        ComponentError: `model` is no chat model, or a tool is neither a tool nor a function.
+        ComponentError: `model` is no chat model, or a tool is neither a tool nor a function. A sync run raises it for
+            a tool that is async only, as those of MCP servers are; async functions are called in either.
         InvalidInputError: `max_tool_rounds` is not a whole number of at least 1.
     """
     return LLMSolver(model, tools=tools, system_prompt=system_prompt, max_tool_rounds=max_tool_rounds)
@@ -122,6 +115,7 @@ class LLMSolver(Part):
     async def _with_tools(
         self, calls: ToolCalls, bound: Runnable[Any, AIMessage], task: Task, messages: Sequence[BaseMessage]
     ) -> TaskReport:
+        await CheckTools(calls.tools)
         history = list(messages)
         evidence: list[dict[str, Any]] = []
         for _ in range(self.rounds):
@@ -161,97 +155,6 @@ def _answered(text: str, evidence: Sequence[dict[str, Any]] = ()) -> TaskReport:
         raise UnparsableOutputError("the answer is empty", value=text)
     report = answer_report(text)
     return report.model_copy(update={"evidence": list(evidence)}) if evidence else report
-
-
-def tool_node(tools: Tools) -> ToolNode:
-    """Make LangGraph's node for these tools.
-
-    Raises:
-        ComponentError: One is neither a tool nor a function.
-    """
-    # Imported only where tools are used: it is not needed otherwise.
-    from langgraph.prebuilt import ToolNode
-
-    for tool in tools:
-        if not isinstance(tool, BaseTool) and not callable(tool):
-            raise ComponentError(f"tools: {tool!r} is neither a tool nor a function", field="tools", value=tool)
-    return ToolNode(list(tools), handle_tool_errors=True)
-
-
-def with_readers(calls: ToolCalls | None, readers: Sequence[BaseTool]) -> ToolCalls | None:
-    """Add tools to others; one that is there already is kept."""
-    known = list(calls.tools) if calls is not None else []
-    new = [tool for tool in readers if tool.name not in {other.name for other in known}]
-    return ToolCalls(tool_node([*known, *new])) if new else calls
-
-
-class ToolCalls(Runnable[dict[str, Any], ToolMessage]):
-    """Makes one tool call with LangGraph's `ToolNode`, which injects arguments and turns errors into messages."""
-
-    calls_no_model = True
-
-    def __init__(self, node: ToolNode) -> None:
-        self.node = node
-        self.tools = list(node.tools_by_name.values())
-
-    def input(self, history: Sequence[BaseMessage], reply: AIMessage, call: ToolCall) -> dict[str, Any]:
-        """The node's state for one call: the conversation, ending in a message with that call alone."""
-        return {"messages": [*history, reply.model_copy(update={"tool_calls": [call], "invalid_tool_calls": []})]}
-
-    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> ToolMessage:
-        """Make the call in this thread, which has no event loop."""
-        tool = self.node.tools_by_name.get(input["messages"][-1].tool_calls[0]["name"])
-        if isinstance(tool, StructuredTool) and tool.func is None:
-            return asyncio.run(self.ainvoke(input, config))
-        return _only_message(input, self.node.invoke(input, _configured(config)))
-
-    async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> ToolMessage:
-        """Make the call on this event loop."""
-        return _only_message(input, await self.node.ainvoke(input, _configured(config)))
-
-
-def _configured(config: RunnableConfig | None) -> RunnableConfig:
-    """Give the node the runtime that it has inside a graph and asks for outside one too."""
-    from langgraph.runtime import Runtime
-
-    full = ensure_config(config)
-    if _RUNTIME in full.get("configurable", {}):
-        return full
-    return {**full, "configurable": {**full.get("configurable", {}), _RUNTIME: Runtime()}}
-
-
-def _only_message(state: dict[str, Any], output: Any) -> ToolMessage:
-    """Take the call's message out of what the node returned; a tool's `Command` is asked for the one it updates."""
-    call = state["messages"][-1].tool_calls[0]
-    found = [message for part in (output if isinstance(output, list) else [output]) for message in _messages_in(part)]
-    for message in found:
-        if isinstance(message, ToolMessage) and message.tool_call_id == call["id"]:
-            return message
-    return ToolMessage("The tool returned no message.", name=call["name"], tool_call_id=call["id"], status="error")
-
-
-def _messages_in(part: Any) -> Sequence[AnyMessage]:
-    update = getattr(part, "update", None) if not isinstance(part, dict) else part
-    found = update.get("messages", []) if isinstance(update, dict) else []
-    return found if isinstance(found, list) else [found]
-
-
-def numbered(reply: AIMessage, made: int) -> AIMessage:
-    """Give calls without an id one: their results are matched by it."""
-    if all(call["id"] for call in [*reply.tool_calls, *reply.invalid_tool_calls]):
-        return reply
-    calls = [{**call, "id": call["id"] or f"call_{made + index}"} for index, call in enumerate(reply.tool_calls)]
-    broken = [
-        {**call, "id": call["id"] or f"call_{made}_invalid_{index}"}
-        for index, call in enumerate(reply.invalid_tool_calls)
-    ]
-    return reply.model_copy(update={"tool_calls": calls, "invalid_tool_calls": broken})
-
-
-def refused(call: Any) -> ToolMessage:
-    """Answer a call whose arguments cannot be read."""
-    text = f"Error: the arguments of this call are not valid JSON: {call.get('error') or 'cannot be read'}"
-    return ToolMessage(text, name=call["name"] or "", tool_call_id=call["id"], status="error")
 
 
 def _recorded(call: ToolCall, result: ToolMessage) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from ..components import Part
 from ..context import invoke
 from ..conversions import message_text
 from .ask import checked_model, filled, prompt_text
+from .tool_calls import CheckTools
 from .validator_answers import ScopeAnswer, read_answer
 from .verifiers import at_zero
 
@@ -151,6 +152,7 @@ class ModelValidator(Part):
         sources: set[str],
     ) -> Verdict:
         """Let the model open sources. Each model call and each tool call is durable by itself."""
+        await CheckTools(list(run.tools.values()))
         history = list(messages)
         for number in range(self.rounds + 1):
             reply = await invoke(_call(scope), _named(bound, plan, scope), history)
