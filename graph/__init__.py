@@ -25,6 +25,7 @@ from .agent import SimpleRecursiveAgent
 from .builder import create_recursive_solver
 from .emitter import EventEmitter
 from .front import RecursiveTaskSolver, SolveResult
+from .halted import acontinue_from_halt, continue_from_halt
 from .live import stop_task
 from .rewind import RewindPoint, arewind, rewind
 from .solver import RecursiveSolver
@@ -54,7 +55,9 @@ __all__ = (
     "SolveResult",
     "TaskTree",
     "TimeoutEvent",
+    "acontinue_from_halt",
     "arewind",
+    "continue_from_halt",
     "create_recursive_solver",
     "diff",
     "estimate",

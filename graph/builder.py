@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -15,6 +15,7 @@ from langgraph_recursive.nodes import components as roles
 from langgraph_recursive.nodes.combine import SolvingAggregator
 from langgraph_recursive.nodes.components import Component, Components
 from langgraph_recursive.nodes.context_store import ContextStore
+from langgraph_recursive.nodes.models import as_chat_model
 from langgraph_recursive.nodes.parts.aggregators import llm_aggregator
 from langgraph_recursive.nodes.parts.atomizers import depth_based, llm_atomizer
 from langgraph_recursive.nodes.parts.decomposers import llm_decomposer
@@ -28,7 +29,6 @@ from langgraph_recursive.state.errors import (
     ComponentError,
     InvalidInputError,
     InvalidPolicyError,
-    MissingDependencyError,
     MissingSolverError,
 )
 from langgraph_recursive.state.validation import ValidationPolicy
@@ -52,6 +52,7 @@ def create_recursive_solver(
     prechecks: Sequence[Any] | Callable[..., Any] = (),
     reviewer: Any = None,
     tools: Sequence[Any] = (),
+    models: Mapping[str, str | BaseChatModel] | None = None,
     validation_policy: ValidationPolicy | None = None,
     validator_model: str | BaseChatModel | None = None,
     root_validator_model: str | BaseChatModel | None = None,
@@ -81,6 +82,7 @@ def create_recursive_solver(
         reviewer: `(report, result, ctx) -> TaskReview`: judges each child's report and verdict. By default rules
             do, as `policy.on_child_failure` says.
         tools: Tools for the built-in solver.
+        models: Models by name, of which a person may choose one for a task after a halt (`Intervention.model`).
         validation_policy: The application's minimum of independent validation. With it, or with a validator model, a
             model validates every sub-task beside the verifiers, and the root's answer must pass the root gate. Without
             either only what is asked for is: briefs with `validation_scopes`, and a task given as a RootTaskAnchor.
@@ -132,6 +134,7 @@ def create_recursive_solver(
         ),
         artifacts=_resolver(artifact_resolver),
         contexts=_contexts(context_store if context_store is not None else store),
+        models=_models(models or {}),
         **_judging(reviewer, decomposer, chat, policy),
     )
     return compiled_solver(parts, policy, checkpointer=checkpointer, store=store, name=name)
@@ -146,8 +149,8 @@ def compiled_solver(
     name: str,
 ) -> RecursiveSolver:
     """Compile the state machine for these parts."""
-    compiled = state_machine(parts, policy, name).compile(checkpointer=checkpointer, store=store, name=name)
-    return RecursiveSolver.of(compiled, policy, parts.validators)
+    compiled = state_machine(parts, name).compile(checkpointer=checkpointer, store=store, name=name)
+    return RecursiveSolver.of(compiled, policy, parts)
 
 
 def _policy(policy: Any) -> SolvePolicy:
@@ -272,23 +275,9 @@ def _model_of(solver: Any) -> BaseChatModel | None:
     return model if isinstance(solver, LLMSolver) and isinstance(model, BaseChatModel) else None
 
 
-def as_chat_model(model: str | BaseChatModel | None) -> BaseChatModel | None:
-    """Make a chat model of a name."""
-    return _chat_model(model) if isinstance(model, str) else model
-
-
-def _chat_model(name: str) -> BaseChatModel:
-    try:
-        from langchain.chat_models import init_chat_model
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"model {name!r} is given by name: pip install 'langgraph-recursive[models]', or pass a chat model",
-            field="model",
-            value=name,
-        ) from error
-    try:
-        return init_chat_model(name)
-    except ImportError as error:
-        raise MissingDependencyError(f"model {name!r}: {error}", field="model", value=name) from error
-    except ValueError as error:
-        raise InvalidInputError(f"model {name!r}: {error}", field="model", value=name) from error
+def _models(given: Mapping[str, str | BaseChatModel]) -> dict[str, BaseChatModel]:
+    models = {name: as_chat_model(model) for name, model in given.items()}
+    for name, model in models.items():
+        if not isinstance(model, BaseChatModel):
+            raise ComponentError(f"models[{name!r}] = {model!r}: must be a chat model", field="models", value=model)
+    return cast(dict[str, BaseChatModel], models)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
+from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.context_reads import ContextRead, chars_read
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
-__all__ = ("Spent", "TaskRecord", "last_run", "records", "spent_by_run")
+__all__ = ("Spent", "TaskRecord", "last_run", "raised_policy", "records", "spent_by_run")
 
 _RETURN = "__return__"
 
@@ -106,6 +108,13 @@ def last_run(found: Iterable[TaskRecord]) -> list[TaskRecord]:
         (record for record in tasks if record.task.run == last),
         key=lambda record: (record.task.depth, record.state.last_number, record.state.ended),
     )
+
+
+def raised_policy(policy: SolvePolicy, tasks: Iterable[TaskRecord]) -> SolvePolicy:
+    """The limits of a thread's last run: the solver's, with what persons raised since it began."""
+    attempts = [attempt for record in last_run(tasks) for attempt in record.state.attempts]
+    raised = [attempt.intervention.limits for attempt in attempts if attempt.intervention is not None]
+    return functools.reduce(SolvePolicy.raised, filter(None, raised), policy)
 
 
 def spent_by_run(tasks: Iterable[TaskRecord]) -> Spent:

@@ -14,13 +14,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_sdk.runtime import ServerRuntime
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from langgraph_recursive.nodes.models import as_chat_model
 from langgraph_recursive.nodes.parts.embedded import EmbeddedChatModel
 from langgraph_recursive.nodes.parts.verifiers import llm_verifier
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.errors import InvalidInputError, MissingSolverError, invalid_fields
 
-from .builder import as_chat_model, create_recursive_solver
+from .builder import create_recursive_solver
 from .solver import RecursiveSolver
 
 __all__ = ("EMBEDDED", "ENVIRONMENT", "ServerSettings", "make_graph")

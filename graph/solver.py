@@ -14,11 +14,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
+from langgraph_recursive.nodes.components import Components
 from langgraph_recursive.nodes.intake import last_human_text, read_task
 from langgraph_recursive.nodes.node import RUN_KEY, run_of
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.nodes.run import Run
-from langgraph_recursive.nodes.validators import Validators
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
 from langgraph_recursive.state.channels import SolverOutput, SolverState
@@ -33,7 +33,7 @@ from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 
-from .history import records, spent_by_run
+from .history import raised_policy, records, spent_by_run
 from .live import LiveRuns
 
 __all__ = ("RecursiveSolver",)
@@ -51,16 +51,16 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
 
     live: LiveRuns
     policy: SolvePolicy
-    validators: Validators
+    parts: Components
 
     @classmethod
-    def of(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], policy: SolvePolicy, validators: Validators) -> Self:
+    def of(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], policy: SolvePolicy, parts: Components) -> Self:
         """Make a solver of a compiled state machine."""
         solver = cls.__new__(cls)
         solver.__dict__.update(compiled.__dict__)
         solver.policy = policy
         solver.live = LiveRuns()
-        solver.validators = validators
+        solver.parts = parts
         return solver
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
@@ -179,7 +179,7 @@ class _Opening:
         self.conf = self.config.get("configurable", {})
         self.saver = solver._resolve_checkpointer(self.config)
         self.namespace = str(self.conf.get("checkpoint_ns", ""))
-        self.input = _coerced(input, solver.policy, solver.validators)
+        self.input = _coerced(input, solver.policy, solver.parts)
         self.resuming = input is None or (isinstance(input, Command) and input.resume is not None)
         if self.saver and not self.conf.get("thread_id"):
             raise MissingThreadError(
@@ -262,15 +262,18 @@ class _Opening:
         LangGraph's own `max_concurrency` would hold a node's place while its calls wait for one and deadlock, so it
         becomes the run's width. Its recursion limit is per task's graph, and is raised to what the policy may need.
         """
+        known = records(checkpoints, under=self.namespace)
+        spent = spent_by_run(known)
         policy = self.solver.policy
-        spent = spent_by_run(records(checkpoints, under=self.namespace))
+        if self.resuming or self.namespace:  # a new task on the thread has the solver's own limits
+            policy = raised_policy(policy, known)
         width = self.config.get("max_concurrency")
         if width is None or width == _THREADS:  # the latter is what an outer solver's run sets
             width = policy.max_concurrency
         run = Run(
             self.solver,
             width=width,
-            budget=policy.budget,
+            policy=policy,
             durable=self.saver is not None,
             history=spent.usage,
             traces=spent.traces,
@@ -318,7 +321,7 @@ def _ended(latest: CheckpointTuple) -> bool:
     return not latest.pending_writes and state is not None and TaskState.model_validate(state).ended
 
 
-def _coerced(input: Any, policy: SolvePolicy, validators: Validators) -> Any:
+def _coerced(input: Any, policy: SolvePolicy, parts: Components) -> Any:
     """Bring any form of task into the graph's input, and refuse a bad one before anything runs.
 
     Raises:
@@ -331,7 +334,7 @@ def _coerced(input: Any, policy: SolvePolicy, validators: Validators) -> Any:
         values["task"] = str(values["task"])
     messages = _messages(values.get("messages") or [])
     if values.get("task") is not None or last_human_text(messages) is not None or not messages:
-        validators.check(read_task(values.get("task"), messages, values.get("task_id"), policy))
+        parts.validators.check(read_task(values.get("task"), messages, values.get("task_id"), policy))
     return {name: plain(value) for name, value in values.items()}
 
 

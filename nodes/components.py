@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_type_hints
 
-from langchain_core.language_models import BaseLanguageModel
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter, ValidationError
@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.artifacts import ArtifactResolver
 from langgraph_recursive.state.brief import SubTask
-from langgraph_recursive.state.errors import ComponentError, UnparsableOutputError
+from langgraph_recursive.state.errors import ComponentError, InvalidInputError, UnparsableOutputError
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.review import TaskReview
 from langgraph_recursive.state.verdict import Verdict
@@ -30,6 +30,7 @@ from .context import CallFailed, Context, entered
 from .context_store import ContextStore
 from .conversions import as_bool, as_lenient_verdict, as_plan, as_report, as_review, as_verdict
 from .effects import adrive, drive
+from .models import chat_model
 from .policy import ChildFailure
 from .validators import Validators
 
@@ -52,6 +53,7 @@ class Role:
         convert: Turns what it returned into the role's type, or raises.
         stored: That type; a checkpoint holds the value as plain data.
         asks: How often output that cannot be parsed may be asked for, the first time included.
+        works: Whether it works on tasks, so that a model that a person chose for a task takes its model's place.
     """
 
     name: str
@@ -60,12 +62,13 @@ class Role:
     stored: Any
     extras: tuple[str, ...] = ()
     asks: int = 1 + REASKS
+    works: bool = False
 
 
-ATOMIZER = Role("atomizer", ("task", "depth"), as_bool, bool, ("complaint",))
-DECOMPOSER = Role("decomposer", ("task", "depth"), as_plan, list[SubTask], ("complaint",))
-SOLVER = Role("solver", ("task",), as_report, TaskReport, ("complaint",))
-AGGREGATOR = Role("aggregator", ("task", "results"), as_report, TaskReport, ("missing", "complaint"))
+ATOMIZER = Role("atomizer", ("task", "depth"), as_bool, bool, ("complaint",), works=True)
+DECOMPOSER = Role("decomposer", ("task", "depth"), as_plan, list[SubTask], ("complaint",), works=True)
+SOLVER = Role("solver", ("task",), as_report, TaskReport, ("complaint",), works=True)
+AGGREGATOR = Role("aggregator", ("task", "results"), as_report, TaskReport, ("missing", "complaint"), works=True)
 VERIFIER = Role("verifier", ("task", "result", "attempt"), as_verdict, Verdict, asks=1)
 LENIENT_VERIFIER = Role("verifier", VERIFIER.offers, as_lenient_verdict, Verdict, asks=1)
 """The front's: a text that says neither ACCEPT nor REJECT rejects (rules.md 21)."""
@@ -132,6 +135,11 @@ class Component:
             CallFailed: It gave no usable answer.
             ComponentError: What it gave has the wrong shape.
         """
+        if context.task is not None and context.task.model and self.takes_model:
+            return await self._with_model(context.parts.model(context.task.model))._called(context, offered)
+        return await self._called(context, offered)
+
+    async def _called(self, context: Context, offered: Mapping[str, Any]) -> Any:
         if getattr(self.target, "inline", False):
             args, named = self._bind(offered)
             return self._converted(self.target(*args, **named))
@@ -165,6 +173,15 @@ class Component:
             raise CallFailed("unparsable", type(error).__name__, str(error), str(error.value or "")) from error
         except ValidationError as error:
             raise CallFailed("failed", type(error).__name__, str(error)) from error
+
+    @property
+    def takes_model(self) -> bool:
+        """Whether a model that a person chose for a task takes the place of its own."""
+        return self.role.works and (isinstance(self.target, BaseChatModel) or hasattr(self.target, "with_model"))
+
+    def _with_model(self, model: BaseChatModel) -> Component:
+        target = model if isinstance(self.target, BaseChatModel) else self.target.with_model(model)
+        return Component(self.role, target, name=self.name)
 
     @property
     def may_call_model(self) -> bool:
@@ -289,6 +306,7 @@ class Components:
         validators: Validate answers independently.
         artifacts: Finds what reports refer to; without it no artifact can be told.
         contexts: Keeps the snapshots that tasks are granted; without it none can be read.
+        models: Models by name, of which a person may choose one after a halt.
         closing_aggregate: Whether a rejected combined answer ends the task (the `RecursiveTaskSolver` front).
     """
 
@@ -303,4 +321,30 @@ class Components:
     validators: Validators = field(default_factory=Validators)
     artifacts: ArtifactResolver | None = None
     contexts: ContextStore | None = None
+    models: Mapping[str, BaseChatModel] = field(default_factory=dict)
     closing_aggregate: bool = False
+
+    def model(self, name: str) -> BaseChatModel:
+        """The model of a name: one of `models`, or what `init_chat_model` makes of it.
+
+        Raises:
+            InvalidInputError: There is none.
+            MissingDependencyError: A package that it needs is not installed.
+        """
+        return self.models.get(name) or chat_model(name)
+
+    def check_model(self, name: str) -> None:
+        """Make sure that a chosen model exists, and that there is a part that it can work for.
+
+        Raises:
+            InvalidInputError: There is none.
+            MissingDependencyError: A package that it needs is not installed.
+        """
+        workers = (self.solver, self.aggregator, self.atomizer, self.decomposer)
+        if not any(worker is not None and worker.takes_model for worker in workers):
+            raise InvalidInputError(
+                f"model = {name!r}: no part of this solver works with a chat model whose place another could take",
+                field="model",
+                value=name,
+            )
+        self.model(name)

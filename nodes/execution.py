@@ -85,7 +85,7 @@ class Execution:
         self.state = TaskState.model_validate(values.get("state") or TaskState())
         self.nested = "|" in config.get("configurable", {}).get("checkpoint_ns", "")
         self.context = Context(
-            run=self.run, parts=node.parts, policy=node.policy, given=values, control=get_runtime().control
+            run=self.run, parts=node.parts, policy=self.run.policy, given=values, control=get_runtime().control
         )
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)
@@ -93,6 +93,8 @@ class Execution:
             self.run.allowances.know(self.context.attempt, self.state.context_reads)
         self.context.draws = node.name in ("solve", "aggregate", "verify")
         self.context.closing = self.context.draws and self.state.out_of_budget is not None
+        if node.name == "intervene":  # a person is asked also where the time is up
+            self.context.closing, self.context.deadline = True, None
         if not self._of_child():
             self.run.listen(Listener(get_stream_writer(), config, loop))
         if node.name != "admit" and self.state.resume_at is not None:
@@ -124,7 +126,7 @@ class Execution:
             current = update.get("current", before.attempt)
             update["current"] = current.model_copy(update={"anchor": ROOTS_ANCHOR, "owner": None})
         if self.name != "admit":
-            update["resume_at"] = None
+            update.setdefault("resume_at", None)
         return before.model_copy(
             update={
                 **update,

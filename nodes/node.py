@@ -18,7 +18,6 @@ from .run import TaskStopped
 
 if TYPE_CHECKING:
     from .components import Components
-    from .policy import SolvePolicy
 
 __all__ = ("RUN_KEY", "Node", "NodeBody", "Update", "run_of")
 
@@ -32,15 +31,13 @@ class Node(Runnable[dict[str, Any], dict[str, Any]]):
         name: Its name in the graph.
         body: What it does, written once for sync and async.
         parts: The components.
-        policy: The limits.
         solver_name: Name of the solver's graph.
     """
 
-    def __init__(self, name: str, body: NodeBody, parts: Components, policy: SolvePolicy, solver_name: str) -> None:
+    def __init__(self, name: str, body: NodeBody, parts: Components, solver_name: str) -> None:
         self.name = name
         self.body = body
         self.parts = parts
-        self.policy = policy
         self.solver_name = solver_name
 
     def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:

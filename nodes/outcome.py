@@ -61,7 +61,7 @@ def halted(
     verdict: ValidationResult | None = None,
     child: Halt | None = None,
 ) -> dict[str, Any]:
-    """End without an accepted answer. What was finished is kept in `partial`.
+    """End without an accepted answer, or ask a person first. What was finished is kept in `partial`.
 
     Args:
         state: The state as the node found it.
@@ -74,6 +74,7 @@ def halted(
         child: The halt of the child behind it.
     """
     task = context.attempt
+    left_by = _left_by(state, kind, child)
     halt = Halt(
         type=kind,
         task_id=task.id,
@@ -81,6 +82,7 @@ def halted(
         detail=detail,
         error_type=error.error_type if error else None,
         child=child,
+        left_by=left_by,
     )
     context.trace("HALTED", f"{kind}: {detail}")
     if kind == "budget_exhausted":
@@ -101,8 +103,22 @@ def halted(
         "verdict": verdict or deterministic_verdict(task, f"{kind}: {detail}"),
         "attempts": [*attempts[:-1], closing],
         "halt": halt,
+        "asking": left_by is None and _asks(kind, context),
         "partial": finished_parts(state),
     }
+
+
+def _left_by(state: TaskState, kind: HaltType, child: Halt | None) -> str | None:
+    """Who let a halt stand that this one only follows from."""
+    if kind not in ("child_failed", "budget_exhausted"):
+        return None
+    behind = [child, *(result.halt for result in state.children.values())]
+    return next((halt.left_by for halt in behind if halt is not None and halt.left_by), None)
+
+
+def _asks(kind: HaltType, context: Context) -> bool:
+    """Whether a person is asked: not about what was stopped on purpose, nor where nobody could answer."""
+    return context.policy.interrupt_on_halt and kind != "cancelled" and context.run.durable
 
 
 def _left_out(state: TaskState) -> list[Partial]:
@@ -173,6 +189,7 @@ def outputs(state: TaskState, context: Context, name: str) -> dict[str, Any]:
     return {
         "output": state.answered.text if accepted_answer else None,
         "success": accepted_answer,
+        "waived_by": state.verdict.waived_by if accepted_answer and state.verdict is not None else None,
         "verified": accepted_answer and state.verdict is not None and state.verdict.verified,
         **{name: plain(value) for name, value in typed.items()},
         "traces": run.traces(number),
@@ -206,6 +223,7 @@ def no_outputs() -> dict[str, Any]:
         "partial": [],
         "success": False,
         "verified": False,
+        "waived_by": None,
         "halt": None,
         "report": None,
         "verdict": None,

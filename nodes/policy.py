@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from langgraph.types import RetryPolicy
@@ -14,10 +15,26 @@ from langgraph_recursive.state.errors import InvalidPolicyError, invalid_fields
 from .prices import Price, listed_price
 from .retry import is_transient
 
-__all__ = ("ChildFailure", "SolvePolicy")
+__all__ = ("RAISABLE", "ChildFailure", "SolvePolicy")
 
 ChildFailure = Literal["fail_fast", "replan", "best_effort"]
 
+RAISABLE = (
+    "budget",
+    "call_timeout",
+    "max_attempts",
+    "max_children",
+    "max_context_chars",
+    "max_depth",
+    "max_evidence_chars",
+    "max_fixes_total",
+    "max_replans",
+    "max_revisions",
+    "max_task_seconds",
+)
+"""The limits that a person may raise for the rest of a run (Intervention.limits)."""
+
+_UNBOUNDED = 100_000
 _STEPS_PER_PASS = 8
 _SPARE_STEPS = 25
 
@@ -92,6 +109,12 @@ class SolvePolicy(Given):
     approve_over: int | None = Field(None, ge=0)
     """Ask a person (LangGraph `interrupt`) before a run whose worst case (`estimate`) is over this many calls."""
 
+    interrupt_on_halt: bool = False
+    """Ask a person (LangGraph `interrupt`) whenever a task halts, in the whole tree: `Command(resume=...)` with an
+    Intervention has it go on, accepts its answer with a waiver, or lets the halt stand. Not asked about are tasks that
+    were stopped, and tasks that halt because of a halt that a person let stand. Without a checkpointer nobody could
+    answer, so nobody is asked."""
+
     retry: RetryPolicy | None = Field(default_factory=lambda: RetryPolicy(retry_on=is_transient))
     """How often a component call that raises is tried again. By default 3 tries, for transient provider errors (429,
     time-outs, lost connections, 5xx) only. None tries once."""
@@ -110,9 +133,45 @@ class SolvePolicy(Given):
     @property
     def recursion_limit(self) -> int:
         """Supersteps that one task's graph may need: every attempt with all its children, reviews and replans."""
+        if self.interrupt_on_halt:  # whatever goes on longer, a person decided so
+            return _UNBOUNDED
         children = self.max_children * (1 + self.max_replans) * (1 + self.max_revisions)
         passes = (self.max_attempts + self.max_revisions + 1) * (1 + self.max_replans)
         return _SPARE_STEPS + passes * (_STEPS_PER_PASS + 2 * children)
+
+    def raised(self, limits: Mapping[str, Any]) -> SolvePolicy:
+        """Raise limits; one that is higher already stays.
+
+        Args:
+            limits: Fields by name, `budget` with the fields of Budget; None lifts a limit.
+
+        Raises:
+            InvalidPolicyError: A field is no limit, or a value is out of bounds.
+        """
+        if unknown := sorted(set(limits) - set(RAISABLE)):
+            raise InvalidPolicyError(
+                f"limits.{unknown[0]} = {limits[unknown[0]]!r}: what can be raised is {', '.join(RAISABLE)}",
+                field=unknown[0],
+                value=limits[unknown[0]],
+            )
+        given = SolvePolicy(**{**limits, "budget": self._budget(limits)})
+        higher = {name: _higher(getattr(self, name), getattr(given, name)) for name in limits if name != "budget"}
+        return self.model_copy(update={**higher, "budget": given.budget})
+
+    def _budget(self, limits: Mapping[str, Any]) -> Budget:
+        wanted = limits.get("budget", {})
+        fields = wanted.model_dump(exclude_unset=True) if isinstance(wanted, Budget) else wanted
+        try:
+            given = Budget.model_validate(fields)
+        except ValidationError as error:
+            raise InvalidPolicyError(invalid_fields("limits.budget", error), field="budget", value=wanted) from error
+        higher = {name: _higher(getattr(self.budget, name), getattr(given, name)) for name in given.model_fields_set}
+        return self.budget.model_copy(update=higher)
+
+
+def _higher(one: Any, two: Any) -> Any:
+    """The higher of two limits; None is no limit."""
+    return None if one is None or two is None else max(one, two)
 
 
 def _explain(error: ValidationError) -> str:

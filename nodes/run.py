@@ -12,13 +12,12 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
 from langgraph_recursive.state.brief import ROOTS_ANCHOR, RootTaskAnchor
-from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.event import Event, EventType, Limits
 from langgraph_recursive.state.ids import is_under
 from langgraph_recursive.state.owner import Owner
@@ -30,6 +29,7 @@ from .allowance import Allowances
 from .effects import Effect
 from .ledger import Ledger
 from .listener import Listener
+from .policy import SolvePolicy
 
 __all__ = ("Run", "Slots", "TaskStopped")
 
@@ -115,7 +115,7 @@ class Run:
 
     Args:
         graph: The solver's compiled graph, which runs every task.
-        budget: What the run may spend.
+        policy: The limits, with what a person raised.
         width: Component calls at once.
         durable: Whether there is a saver, so that results of calls are kept.
         history: Usage by run number, from the checkpoints.
@@ -128,7 +128,7 @@ class Run:
         self,
         graph: Any,
         *,
-        budget: Budget,
+        policy: SolvePolicy,
         width: int,
         durable: bool,
         history: dict[int, Usage] | None = None,
@@ -137,9 +137,10 @@ class Run:
         thread_id: str | None = None,
     ) -> None:
         self.graph = graph
+        self.policy = policy
         self.durable = durable
         self.slots = Slots(width)
-        self.ledger = Ledger(budget, history)
+        self.ledger = Ledger(policy.budget, history)
         self.allowances = Allowances(reads)
         self._traces: dict[int, list[SolveTrace]] = defaultdict(list, traces or {})
         self._stopped: set[str] = set()
@@ -289,6 +290,17 @@ class Run:
         """Set when the run's own time is up, once."""
         if seconds is not None and self.end is None:
             self.end = time.monotonic() + max(0.0, seconds)
+
+    def raise_limits(self, limits: Mapping[str, Any]) -> None:
+        """Raise limits for the rest of the run, in the whole tree; times up to now are counted anew against them.
+
+        Raises:
+            InvalidPolicyError: One is no limit, or out of bounds.
+        """
+        self.policy = self.policy.raised(limits)
+        self.ledger.budget = self.policy.budget
+        self.end = None
+        self._deadlines.clear()
 
     def out_of_time(self) -> bool:
         """Whether the run's own time (Budget.max_seconds) is up."""

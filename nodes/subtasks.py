@@ -175,6 +175,7 @@ def _first_attempt(child: PlannedChild, parent: Task) -> Task:
         depth=parent.depth + 1,
         parent_id=parent.id,
         run=parent.run,
+        model=parent.model,
         lineage=[*parent.lineage, same_task(child.brief.objective)],
     )
 

@@ -46,6 +46,7 @@ from .event import Event, EventType
 from .evidence import Evidence, bounded
 from .failure import Failure
 from .goal import GoalStatus, goal_status
+from .intervention import Intervention
 from .owner import Owner
 from .report import ArtifactRef, NextStepSuggestion, TaskReport, Validation
 from .review import ReviewDecision, TaskReview
@@ -86,6 +87,7 @@ __all__ = (
     "FinishedThreadError",
     "GoalStatus",
     "Halt",
+    "Intervention",
     "InvalidInputError",
     "InvalidPolicyError",
     "MissingDependencyError",

@@ -102,6 +102,7 @@ class SolverOutput(TypedDict, total=False):
     partial: Annotated[list[Partial], Record]
     success: bool
     verified: bool
+    waived_by: str | None
     halt: Annotated[Halt | None, Record]
     report: Annotated[TaskReport | None, Record]
     verdict: Annotated[ValidationResult | None, Record]

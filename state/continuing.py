@@ -11,7 +11,7 @@ from .task import Task
 from .task_state import NextAction, TaskState
 from .usage import Usage
 
-__all__ = ("continued", "left_off", "seed_of")
+__all__ = ("continued", "left_off", "never_admitted", "rebriefed", "seed_of", "starting_node", "why_halted")
 
 _REVIEW = "review"
 
@@ -47,7 +47,9 @@ def continued(action: NextAction, *, max_attempts: int, evidence_chars: int) -> 
     left = action.left
     if left is None:
         raise RuntimeError(f"nothing is kept of {action.child_id} to go on from")
-    last = _rebriefed(left, action.brief)
+    last = left.attempt
+    if action.brief is not None:
+        last = rebriefed(last, action.brief, render_brief(action.brief), anew=never_admitted(left))
     rerun = action.kind == "rerun"
     failures = [failure for attempt in left.standing for failure in attempt.failures]
     if not rerun:
@@ -57,7 +59,7 @@ def continued(action: NextAction, *, max_attempts: int, evidence_chars: int) -> 
         failures,
         settled_checks(left.verdict) if left.verdict is not None else [],
         number=left.last_number,
-        start=_start(left, rerun=rerun),
+        start=starting_node(left, rerun=rerun),
         evidence_chars=evidence_chars,
     )
     limit = (last.limit or max_attempts) + 1 if rerun else fix.attempt
@@ -66,28 +68,42 @@ def continued(action: NextAction, *, max_attempts: int, evidence_chars: int) -> 
 
 def _reasons(left: TaskState, reason: str) -> list[Failure]:
     last = left.attempt
-    known = [
-        Failure(attempt=last.attempt, validator_id=_REVIEW, check_id=_REVIEW, justification=reason, task_id=last.id)
-    ]
-    if left.halt is not None and not any(attempt.failures for attempt in left.standing):
-        text = f"{left.halt.type}: {left.halt.detail}"
-        known.insert(0, Failure(attempt=last.attempt, validator_id="task", justification=text, task_id=last.id))
-    return known
+    review = Failure(
+        attempt=last.attempt, validator_id=_REVIEW, check_id=_REVIEW, justification=reason, task_id=last.id
+    )
+    return [*why_halted(left), review]
 
 
-def _rebriefed(left: TaskState, brief: TaskBrief | None) -> Task:
-    """Take a revised brief in: once, as instructions (rules.md 17); or as the task itself if none was ever admitted."""
-    last = left.attempt
-    if brief is None:
-        return last
+def why_halted(left: TaskState) -> list[Failure]:
+    """The halt as a failure, where no check of the chain said what is wrong."""
+    if left.halt is None or any(attempt.failures for attempt in left.standing):
+        return []
+    last, text = left.attempt, f"{left.halt.type}: {left.halt.detail}"
+    return [Failure(attempt=last.attempt, validator_id="task", justification=text, task_id=last.id)]
+
+
+def never_admitted(left: TaskState) -> bool:
+    """Whether the spec was refused each time, so that no attempt ever worked on it."""
+    return all(attempt.halt == "precheck_failed" for attempt in left.standing)
+
+
+def rebriefed(last: Task, brief: TaskBrief, text: str, *, anew: bool) -> Task:
+    """Take a revised brief in: once, as instructions (rules.md 17); or as the task itself if none was ever admitted.
+
+    Args:
+        last: The last attempt.
+        brief: What it is handed now.
+        text: What that asks, as text.
+        anew: Whether it replaces the task.
+    """
     version: dict[str, Any] = {"brief": brief, "revision": last.revision + 1}
     version["lineage"] = [*last.lineage[:-1], same_task(brief.objective)]
-    if all(attempt.halt == "precheck_failed" for attempt in left.standing):
-        return last.model_copy(update={**version, "spec": render_brief(brief), "root_spec": render_brief(brief)})
-    return last.model_copy(update={**version, "instructions": render_brief(brief)})
+    if anew:
+        return last.model_copy(update={**version, "spec": text, "root_spec": text})
+    return last.model_copy(update={**version, "instructions": text})
 
 
-def _start(left: TaskState, *, rerun: bool) -> Literal["decompose", "solve", "aggregate"]:
+def starting_node(left: TaskState, *, rerun: bool) -> Literal["decompose", "solve", "aggregate"]:
     """Start where the verdict says (retry_from), else where the last attempt started."""
     at = left.verdict.retry_from.at if left.verdict is not None and left.verdict.retry_from is not None else None
     if at is None:

@@ -21,6 +21,7 @@ depends on the type; versions to come may add types and fields, so a reader pass
 | `stalled` | an attempt failed as an earlier one did | Stalled | |
 | `recovering` | a further attempt was made | Recovering | |
 | `rewound` | the task goes on where a rewind put it | Rewound | |
+| `intervened` | a person has decided about a halt | Intervened | |
 | `budget_spent` | a limit of the budget stands against going on, once for each limit | BudgetSpent | |
 | `accepted`, `halted` | the task has ended | Accepted, Halted | the task, without its sub-tasks' usage |
 | `goal_submitted`, `iteration_completed`, `goal_achieved`, `goal_failed`, `goal_exhausted`, `goal_timed_out` | the \
@@ -55,6 +56,7 @@ EventType = Literal[
     "stalled",
     "recovering",
     "rewound",
+    "intervened",
     "budget_spent",
     "accepted",
     "halted",
@@ -227,6 +229,20 @@ class Rewound(TypedDict):
     undone: list[str]
 
 
+class Intervened(TypedDict):
+    """What of Intervention was given, texts cut to 80 characters. `fix`: id of the next attempt, with `retry`."""
+
+    decision: str
+    by: str
+    fix: str | None
+    reason: NotRequired[str]
+    spec: NotRequired[str]
+    hint: NotRequired[str]
+    limits: NotRequired[dict[str, Any]]
+    model: NotRequired[str]
+    answer: NotRequired[str]
+
+
 class BudgetSpent(TypedDict):
     """`limit`: the field of Budget. `detail`: in words. `budget`: what the run has spent."""
 
@@ -276,6 +292,7 @@ EVENT_DATA: Mapping[EventType, type[Any]] = {
     "stalled": Stalled,
     "recovering": Recovering,
     "rewound": Rewound,
+    "intervened": Intervened,
     "budget_spent": BudgetSpent,
     "accepted": Accepted,
     "halted": Halted,

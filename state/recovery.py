@@ -19,6 +19,7 @@ _LINE_CHARS = 300
 _MARK = re.compile(r"<(?=[\s/\\]*evidence)", re.IGNORECASE)
 
 _INTENT = "# Task"
+_HINTS = "# Hints of a person"
 _SETTLED = "# What already passed"
 _FAILED = "# What failed so far"
 _RULES = (
@@ -53,6 +54,7 @@ def fix_task(
         settled,
         instructions=task.instructions,
         revision=task.revision,
+        hints=task.hints,
         evidence_chars=evidence_chars,
     )
     return task.model_copy(
@@ -76,6 +78,7 @@ def recovery_spec(
     *,
     instructions: str = "",
     revision: int = 1,
+    hints: Sequence[str] = (),
     evidence_chars: int = EVIDENCE_BUDGET,
 ) -> str:
     """Write the spec of a fix: the original intent once, what passed, and every failure with its attempt's number.
@@ -89,11 +92,14 @@ def recovery_spec(
         settled: Names of the checks that passed in the last attempt.
         instructions: What the parent's revised brief says.
         revision: Its version.
+        hints: What persons said that helps.
         evidence_chars: Characters of detail at most.
     """
     parts = [f"{_INTENT}\n\n{root_spec}"]
     if instructions:
         parts.append(f"# Revised instructions (version {revision})\n\n{_quoted(instructions)}")
+    if hints:
+        parts.append("\n\n".join([_HINTS, *map(_quoted, hints)]))
     if settled:
         parts.append("\n".join([_SETTLED, "", *(f"- {name}" for name in settled)]))
     if failures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from .context_reads import renumbered_reads
 from .ids import child_id, fix_id
@@ -13,7 +13,25 @@ from .task import Attempt, PlannedChild, Task
 from .task_state import ChildResult, NextAction, NodeName, TaskState
 from .usage import Usage
 
-__all__ = ("Known", "anew", "at_children", "at_point", "renumbered", "resumable", "stored_elsewhere")
+__all__ = (
+    "Known",
+    "RewindPoint",
+    "anew",
+    "at_children",
+    "at_point",
+    "cleared",
+    "renumbered",
+    "resumable",
+    "stored_elsewhere",
+)
+
+RewindPoint = Literal["admit", "decompose", "subtasks", "review", "solve", "aggregate", "verify"]
+"""The node that runs next: the attempt is as it was when it last came to it.
+
+`admit`: its start. `decompose`: it is planned anew. `subtasks`: the children that it was about to run run again, from
+their start. `review`: their reports are pending, all of them. `solve`, `aggregate`: its answer is made anew. `verify`:
+its answer is checked anew.
+"""
 
 
 class Known:
@@ -95,12 +113,17 @@ def _informed_action(action: NextAction, known: Known) -> NextAction:
     return action if left is action.left else action.model_copy(update={"left": left})
 
 
-def anew(state: TaskState) -> TaskState:
+def anew(state: TaskState, keep: Mapping[str, TaskState] | None = None) -> TaskState:
     """Have the children that a renumbered task waits for run from their start, under ids that no task ever had.
 
     A child that was to go on from an earlier attempt goes on under its own next number instead.
+
+    Args:
+        state: The state.
+        keep: Where children go on that are not run from their start.
     """
-    continuing = {action.child_id for action in state.next_actions if action.left is not None}
+    keep = keep or {}
+    continuing = {*keep, *(action.child_id for action in state.next_actions if action.left is not None)}
     waiting = [child.id for child in state.plan if child.id not in state.children]
     waiting += [action.child_id for action in state.next_actions if action.kind == "create"]
     names = {
@@ -113,7 +136,7 @@ def anew(state: TaskState) -> TaskState:
                 action.model_copy(update={"child_id": names.get(action.child_id, action.child_id)})
                 for action in state.next_actions
             ],
-            "going_on": {},
+            "going_on": dict(keep),
         }
     )
 
@@ -136,9 +159,9 @@ def at_point(later: TaskState, attempt_id: str, to: NodeName) -> TaskState | Non
     """
     attempt = next((known for known in later.attempts if known.id == attempt_id), None)
     if later.attempt.id == attempt_id:
-        state = _cleared(later)
+        state = cleared(later)
     elif attempt is not None and to == "admit":
-        return _cleared(later.model_copy(update={"current": _earlier_attempt(later, attempt)}))
+        return cleared(later.model_copy(update={"current": _earlier_attempt(later, attempt)}))
     else:
         return None
     planned = bool(later.plan) and later.attempt.start == "decompose"
@@ -165,12 +188,12 @@ def at_children(later: TaskState, child: str) -> TaskState | None:
     """Work out what a parent's state was when a child ran, from a later one; None if the child is not in its plan."""
     if child not in {planned.id for planned in later.plan}:
         return None
-    return _cleared(later).model_copy(update=_NO_REVIEWS)
+    return cleared(later).model_copy(update=_NO_REVIEWS)
 
 
 def resumable(stopped: TaskState) -> TaskState:
     """A stopped task that goes on: with its children where it has some, else with its answer."""
-    state = _cleared(stopped)
+    state = cleared(stopped)
     planned = bool(state.plan) and state.attempt.start != "aggregate"
     return state.model_copy(update={"resume_at": "subtasks" if planned else state.attempt.start})
 
@@ -179,14 +202,15 @@ _NO_REVIEWS: dict[str, Any] = {"reviews": [], "next_actions": [], "pending_repla
 _NO_CHILDREN: dict[str, Any] = {**_NO_REVIEWS, "children": {}, "going_on": {}, "replans": 0}
 
 
-def _cleared(state: TaskState) -> TaskState:
-    """A state without what its attempt came to."""
+def cleared(state: TaskState) -> TaskState:
+    """Take out of a state what its attempt came to."""
     task = state.attempt
     update: dict[str, Any] = {
         "attempts": [known for known in state.attempts if known.attempt < task.attempt],
         "report": None,
         "verdict": None,
         "halt": None,
+        "asking": False,
         "failed_by": None,
         "out_of_budget": None,
         "reviewing": False,
@@ -204,7 +228,9 @@ def _earlier_attempt(state: TaskState, attempt: Attempt) -> Task:
     failures = [failure for failure in task.prior_failures if failure.attempt < attempt.attempt]
     spec = task.intent
     if failures:
-        spec = recovery_spec(task.intent, failures, instructions=task.instructions, revision=task.revision)
+        spec = recovery_spec(
+            task.intent, failures, instructions=task.instructions, revision=task.revision, hints=task.hints
+        )
     return task.model_copy(
         update={
             "id": attempt.id,

@@ -10,6 +10,7 @@ from ._model import Data, Stored
 from .brief import ROOTS_ANCHOR, RootTaskAnchor, TaskBrief
 from .errors import ChangedAnchorError, ChangedUserError
 from .failure import Failure
+from .intervention import Intervention
 from .owner import Owner
 from .verdict import Outcome
 
@@ -69,6 +70,8 @@ class Task(Stored):
         limit: Number of the last attempt this chain may make; None leaves it to the policy.
         revision: Version of the brief; 2 and more were revised by the parent.
         instructions: What the revised brief says, added to the spec of every further fix.
+        hints: What persons said after a halt that helps, added to the spec of every further fix.
+        model: Name of the model that a person chose for this task and its sub-tasks; empty for the solver's own.
         lineage: Keys (`same_task`) of the objectives of the ancestors and of this task, for finding repeats.
         gated: Whether the root was given as an anchor, which its answer must be validated against.
         owner: Tree and user, for artifacts and context snapshots. Fixed at the root, which alone stores it.
@@ -92,6 +95,8 @@ class Task(Stored):
     limit: int | None = None
     revision: int = 1
     instructions: str = ""
+    hints: list[str] = Field(default_factory=list)
+    model: str = ""
     lineage: list[str] = Field(default_factory=list)
     gated: bool = False
     owner: Owner | None = None
@@ -150,6 +155,7 @@ class Attempt(Data):
         failures: What it did not pass.
         halt: Why the chain stopped here, if it did.
         rewound: Whether a rewind undid it: it is kept for the record, and counts and teaches nothing.
+        intervention: What a person decided after the halt.
     """
 
     id: str
@@ -159,6 +165,7 @@ class Attempt(Data):
     failures: list[Failure] = Field(default_factory=list)
     halt: HaltType | None = None
     rewound: bool = False
+    intervention: Intervention | None = None
 
 
 class Halt(Data):
@@ -172,6 +179,7 @@ class Halt(Data):
         detail: In words, with what to do where there is something to do.
         error_type: Class name of the exception behind it, if there was one.
         child: The halt of the child behind a `child_failed`.
+        left_by: Who was asked about it, or about a halt behind it, and let it stand.
     """
 
     type: HaltType
@@ -181,6 +189,12 @@ class Halt(Data):
     detail: str
     error_type: str | None = None
     child: Halt | None = None
+    left_by: str | None = None
+
+    @property
+    def cuts_off(self) -> bool:
+        """Whether a limit ended the task, and not what it made: it can go on where it was."""
+        return self.type in ("budget_exhausted", "timed_out", "cancelled")
 
 
 class Partial(Data):

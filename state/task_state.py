@@ -11,6 +11,7 @@ from .answer import Answer
 from .brief import TaskBrief
 from .context_reads import ContextRead
 from .errors import ChangedBriefError
+from .intervention import Intervention
 from .report import TaskReport
 from .review import TaskReview
 from .task import Attempt, Halt, Partial, PlannedChild, Task
@@ -20,7 +21,7 @@ from .verdict import ValidationResult
 
 __all__ = ("ChildResult", "NextAction", "NodeName", "TaskState")
 
-NodeName = Literal["admit", "decompose", "subtasks", "review", "solve", "aggregate", "verify", "recovery"]
+NodeName = Literal["admit", "decompose", "subtasks", "review", "solve", "aggregate", "verify", "recovery", "intervene"]
 
 
 class ChildResult(Data):
@@ -118,6 +119,8 @@ class TaskState(Stored):
         best: The rejected answer with the fewest blockers.
         best_failures: How many blockers it has.
         halt: Why the task stopped without an accepted answer.
+        asking: Whether a person is asked what becomes of the halt.
+        intervention: What a person has decided about the halt and is to be carried out.
         partial: What it finished all the same.
         log: What happened in this run, without the task's text.
         spent: What this task itself has spent in this run, its children not counted.
@@ -154,6 +157,8 @@ class TaskState(Stored):
     best: Partial | None = None
     best_failures: int = 0
     halt: Halt | None = None
+    asking: bool = False
+    intervention: Intervention | None = None
     partial: list[Partial] = Field(default_factory=list)
     log: list[SolveTrace] = Field(default_factory=list)
     spent: Usage = Field(default_factory=Usage)
@@ -215,9 +220,14 @@ class TaskState(Stored):
         return any(action.kind != "rerun" for action in self.next_actions)
 
     @property
+    def halted(self) -> bool:
+        """Whether the task has ended without an accepted answer; while a person is asked that is open."""
+        return self.halt is not None and not self.asking
+
+    @property
     def ended(self) -> bool:
         """Whether the task has ended, with an accepted answer or a halt."""
-        return self.halt is not None or (self.verdict is not None and self.verdict.outcome == "passed")
+        return self.halted or (self.verdict is not None and self.verdict.outcome == "passed")
 
 
 ChildResult.model_rebuild()

@@ -11,14 +11,14 @@ __all__ = ("DETAIL_CHARS", "SolveTrace", "TraceType", "cut")
 
 DETAIL_CHARS = 80
 
-TraceType = Literal["DECOMPOSED", "SOLVED", "AGGREGATED", "VERIFIED", "RECOVERED", "HALTED", "REWOUND"]
+TraceType = Literal["DECOMPOSED", "SOLVED", "AGGREGATED", "VERIFIED", "RECOVERED", "HALTED", "REWOUND", "INTERVENED"]
 
 
 class SolveTrace(Data):
     """One step of a task (recursive-task-solver, "Result and traces").
 
     Attributes:
-        type: What happened. `RECOVERED`, `HALTED` and `REWOUND` are ours; the document has the other kinds.
+        type: What happened. `RECOVERED`, `HALTED`, `REWOUND` and `INTERVENED` are ours, the others the document's.
         task: The task's original text.
         detail: What came of it. Answers and sub-task texts are cut to 80 characters, feedback is whole.
         depth: Depth of the task in the tree, the root is 0.

@@ -190,6 +190,7 @@ class ValidationResult(Data):
         feedback: The verifiers' words, whole, for the trace.
         checked: False when nothing was really checked that had to pass.
         gate: What the root gate said, if the attempt got that far.
+        waived_by: Who accepted the answer though it had not passed.
     """
 
     evaluated_task_id: str
@@ -201,6 +202,7 @@ class ValidationResult(Data):
     feedback: str = ""
     checked: bool = True
     gate: Outcome | None = None
+    waived_by: str | None = None
 
     @property
     def checks(self) -> list[ValidationCheck]:

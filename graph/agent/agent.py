@@ -17,6 +17,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from langgraph_recursive.nodes.intake import last_human_text
+from langgraph_recursive.nodes.models import as_chat_model
 from langgraph_recursive.nodes.parts.ask import checked_count, checked_model
 from langgraph_recursive.nodes.parts.tool_calls import ToolCalls, tool_node
 from langgraph_recursive.nodes.run import Slots
@@ -25,7 +26,6 @@ from langgraph_recursive.state.errors import ComponentError, InvalidInputError, 
 from langgraph_recursive.state.goal_state import AgentEvent, AgentResult
 from langgraph_recursive.state.task import Task
 
-from ..builder import as_chat_model
 from ..solver import effective, joined, merge
 from .events import AgentEmitter, LoopDelivery, Subscriptions, ThreadDelivery
 from .machine import AGENT_RUN, AgentOutput, AgentRun, AgentState, Machine, prompt

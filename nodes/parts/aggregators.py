@@ -39,6 +39,10 @@ class LLMAggregator(Part):
         self.model = checked_model(model, self.name)
         self.prompt = Prompt("aggregator")
 
+    def with_model(self, model: BaseChatModel) -> LLMAggregator:
+        """The same aggregator with another model."""
+        return LLMAggregator(model)
+
     async def run(
         self,
         task: Task | str,

@@ -55,6 +55,10 @@ class LLMAtomizer(Part):
         self.model = checked_model(model, self.name)
         self.prompt = Prompt("atomizer")
 
+    def with_model(self, model: BaseChatModel) -> LLMAtomizer:
+        """The same atomizer with another model."""
+        return LLMAtomizer(model)
+
     async def run(self, task: Task | str, depth: int) -> bool:
         """Ask."""
         task = as_task(task)

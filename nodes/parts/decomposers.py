@@ -78,6 +78,10 @@ class LLMDecomposer(Part):
         self.structured = Structured.of(self.model, Plan)
         self.prompt = Prompt("decomposer")
 
+    def with_model(self, model: BaseChatModel) -> LLMDecomposer:
+        """The same decomposer with another model."""
+        return LLMDecomposer(model, max_subtasks=self.most, min_subtasks=self.least)
+
     async def run(self, task: Task | str, depth: int, *, complaint: str | None = None) -> list[SubTask]:
         """Ask for a plan."""
         task = as_task(task)

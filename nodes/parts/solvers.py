@@ -75,6 +75,7 @@ class LLMSolver(Part):
 
     def __init__(self, model: BaseChatModel, *, tools: Tools, system_prompt: str | None, max_tool_rounds: int) -> None:
         self.model = checked_model(model, self.name)
+        self.tools = tools
         self.rounds = checked_count(max_tool_rounds, "max_tool_rounds", least=1)
         self.system_prompt = system_prompt
         self.prompt = Prompt("solver")
@@ -93,6 +94,10 @@ class LLMSolver(Part):
         if calls is None or bound is None:
             return _answered(await ask("solver", self.model, messages))
         return await self._with_tools(calls, bound, task, messages)
+
+    def with_model(self, model: BaseChatModel) -> LLMSolver:
+        """The same solver with another model."""
+        return LLMSolver(model, tools=self.tools, system_prompt=self.system_prompt, max_tool_rounds=self.rounds)
 
     def _equipped(self, task: Task) -> tuple[ToolCalls | None, Runnable[Any, AIMessage] | None]:
         """The tools for a task, and the model that knows them: with a reader where there is something to read."""

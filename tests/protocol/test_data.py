@@ -99,6 +99,7 @@ FIELDS: dict[type[BaseModel], dict[str, Any]] = {
         "feedback": "",
         "checked": True,
         "gate": None,
+        "waived_by": None,  # ours (rules.md 7)
     },
     RetryFrom: {"task_id": REQUIRED, "at": REQUIRED, "scope": "task", "check_ids": []},
 }
