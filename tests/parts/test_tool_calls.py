@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from langchain.tools import ToolRuntime
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import StructuredTool, Tool, tool
+from langchain_core.tools import BaseTool, StructuredTool, Tool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_recursive.graph import SimpleRecursiveAgent, create_recursive_solver
 from langgraph_recursive.nodes import agent_parent, llm_solver
-from langgraph_recursive.state import ComponentError
+from langgraph_recursive.state import ComponentError, RootTaskAnchor
 from scripted import ScriptedChatModel, tool_call
 
 
@@ -35,7 +35,7 @@ class Methods:
         return f"{word} is 7"
 
 
-ONLY_ASYNC = {
+ONLY_ASYNC: dict[str, BaseTool] = {
     "decorated": tool(look_up),
     "structured": StructuredTool.from_function(coroutine=look_up, name="look_up", description="Look up."),
     "simple": Tool("look_up", None, "Look up.", coroutine=look_up),
@@ -77,6 +77,25 @@ def test_a_tool_that_is_async_only_is_refused_by_a_sync_run(way: str, kind: str)
     with pytest.raises(ComponentError, match="tools: look_up can only be awaited") as caught:
         WAYS[way](model, [ONLY_ASYNC[kind]]).invoke("w")
     assert (caught.value.field, caught.value.value) == ("tools", "look_up")
+    assert model.calls == []
+
+
+class Session:
+    """A validator's tools."""
+
+    opened: tuple[str, ...] = ()
+
+    def tools(self) -> list[BaseTool]:
+        return [ONLY_ASYNC["decorated"]]
+
+
+def test_also_among_a_validators_tools() -> None:
+    model = ScriptedChatModel(answers=[], tools=True)
+    solver = create_recursive_solver(
+        solver=lambda: "x", root_validator_model=model, validator_tools=lambda report: Session()
+    )
+    with pytest.raises(ComponentError, match="look_up can only be awaited"):
+        solver.invoke(RootTaskAnchor(objective="o", completion_criteria=["c"]))
     assert model.calls == []
 
 
