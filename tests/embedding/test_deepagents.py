@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from engine_kit import Solver, kept, split
-from langgraph_recursive.graph import create_recursive_solver, solver_tool
+from langgraph_recursive.graph import SimpleRecursiveAgent, create_recursive_solver, solver_tool
 from langgraph_recursive.nodes import reject
 from langgraph_recursive.state.task import Task
 from scripted import ScriptedChatModel, tool_call
@@ -97,6 +98,16 @@ def test_each_task_of_a_thread_is_a_new_one(run: Run) -> None:
     assert [str(task) for task in solver.tasks] == ["w", "v"]
 
 
+@pytest.mark.parametrize(
+    ("replies", "says"),
+    [(["42", "DONE"], "42"), (["FAIL"], "The goal was not achieved (failed): the model replied FAIL")],
+    ids=["done", "failed"],
+)
+def test_the_simple_agent_is_a_sub_agent_too(run: Run, replies: list[str], says: str) -> None:
+    agent, _ = deep(DELEGATE, worker=SimpleRecursiveAgent(ScriptedChatModel(answers=replies)))
+    assert returned(run(agent, ASK)) == [says]
+
+
 # Interrupts.
 
 
@@ -135,6 +146,14 @@ def test_events_are_in_the_agents_stream(stream: Run) -> None:
     assert {task for task, _ in told} == {"t", "t.1", "t.2"}
     assert told.count(("t", "accepted")) == 1
     assert all(space[0].startswith("tools:") for space, _ in chunks)
+
+
+def test_the_tokens_of_the_solvers_model_are_in_the_agents_stream_once(stream: Run) -> None:
+    streaming = GenericFakeChatModel(messages=iter([AIMessage("a long answer")]))
+    agent, _ = deep(DELEGATE, worker=create_recursive_solver(solver=streaming))
+    chunks = stream(agent, ASK, stream_mode="messages", subgraphs=True)
+    nested = [message.text for space, (message, _) in chunks if space]
+    assert nested == ["a", " ", "long", " ", "answer"]
 
 
 def test_events_are_in_astream_events() -> None:

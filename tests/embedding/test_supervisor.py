@@ -13,7 +13,7 @@ from langgraph.types import Command, interrupt
 from langgraph_supervisor import create_supervisor
 
 from engine_kit import Solver, kept, split
-from langgraph_recursive.graph import create_recursive_solver
+from langgraph_recursive.graph import SimpleRecursiveAgent, create_recursive_solver
 from langgraph_recursive.nodes import reject
 from langgraph_recursive.state.task import Task
 from scripted import ScriptedChatModel, tool_call
@@ -88,6 +88,13 @@ def test_beside_other_agents(run: Run) -> None:
     state = run(graph, {"messages": "w"})
     assert (said(state), said(state, "other")) == (["a!+b!"], ["on w"])
     assert sorted(model.calls[0].tools) == ["transfer_to_other", "transfer_to_worker"]
+
+
+def test_the_simple_agent_is_one_of_them_too(run: Run) -> None:
+    agent = SimpleRecursiveAgent(ScriptedChatModel(answers=["42", "DONE"]), name="counter")
+    graph, _ = supervised(agent, tree(), answers=[*handoffs("counter", "worker"), "finished"])
+    state = run(graph, {"messages": "w"})
+    assert (said(state, "counter"), said(state)) == (["42"], ["a!+b!"])
 
 
 @pytest.mark.parametrize(
