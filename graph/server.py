@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -19,7 +20,7 @@ from langgraph_recursive.nodes.parts.embedded import EmbeddedChatModel
 from langgraph_recursive.nodes.parts.verifiers import llm_verifier
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.budget import Budget
-from langgraph_recursive.state.errors import InvalidInputError, MissingSolverError, invalid_fields
+from langgraph_recursive.state.errors import InvalidInputError, MissingSolverError
 
 from .builder import create_recursive_solver
 from .solver import RecursiveSolver
@@ -71,6 +72,9 @@ class ServerSettings(BaseModel):
     max_llm_calls: int | None = None
     """Model calls of a run, the whole tree together."""
 
+    interrupt_on_halt: bool | None = None
+    """Whether a person is asked whenever a task halts, and may have it go on."""
+
     @classmethod
     def of(cls, config: RunnableConfig) -> ServerSettings:
         """Read the settings of a run: from its config, else from the environment.
@@ -78,19 +82,14 @@ class ServerSettings(BaseModel):
         Raises:
             InvalidInputError: A value is not of its type; the message names it and where it stands.
         """
-        named = {name: os.environ.get(ENVIRONMENT + name.upper()) for name in cls.model_fields}
-        general = cls._read("environment", named)
-        own = cls._read("configurable", config.get("configurable", {}))
-        return general.model_copy(update=own.model_dump(exclude_none=True))
-
-    @classmethod
-    def _read(cls, source: str, values: Any) -> ServerSettings:
-        given = {name: values[name] for name in cls.model_fields if values.get(name) not in (None, "")}
+        given = config.get("configurable", {})
+        found = {name: setting for name in cls.model_fields if (setting := _found(name, given)) is not None}
         try:
-            return cls.model_validate(given)
+            return cls(**{name: value for name, (_, value) in found.items()})
         except ValidationError as error:
-            field = str(error.errors()[0]["loc"][0])
-            raise InvalidInputError(invalid_fields(source, error), field=field, value=given[field]) from error
+            detail = error.errors()[0]
+            place, value = found[str(detail["loc"][0])]
+            raise InvalidInputError(f"{place} = {value!r}: {detail['msg']}", field=place, value=value) from error
 
     def solver(self) -> RecursiveSolver:
         """Make the solver.
@@ -118,6 +117,13 @@ class ServerSettings(BaseModel):
     def _policy(self) -> SolvePolicy:
         limits = self.model_dump(exclude_none=True, exclude={"model", "verify", "max_llm_calls"})
         return SolvePolicy(**limits, budget=Budget(max_llm_calls=self.max_llm_calls))
+
+
+def _found(name: str, configurable: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """Where a setting stands, and its value there; None where it stands nowhere."""
+    variable = ENVIRONMENT + name.upper()
+    places = {f"configurable.{name}": configurable.get(name), variable: os.environ.get(variable)}
+    return next(((place, value) for place, value in places.items() if value not in (None, "")), None)
 
 
 async def make_graph(config: RunnableConfig, runtime: ServerRuntime[Any]) -> RecursiveSolver:
