@@ -69,6 +69,14 @@ def test_called_directly_it_asks_and_is_resumed(remote: RemoteGraph, config: Run
     assert remote.get_state(config).values["output"] == "a: yes; b!"
 
 
+def test_what_it_asks_as_a_node_is_answered_on_its_own_thread(remote: RemoteGraph, config: RunnableConfig) -> None:
+    host = hosting(remote)
+    assert [entry.value for entry in host.invoke({"task": "ask a"}, config)["__interrupt__"]] == [{"about": "a"}]
+    answered = remote.invoke(Command(resume="yes"), config)
+    host.update_state(config, {"output": answered["output"]}, as_node="solve")
+    assert host.invoke(None, config) == {"task": "ask a", "output": "a: yes", "price": 6}
+
+
 def test_bad_input_is_told(remote: RemoteGraph, config: RunnableConfig) -> None:
     with pytest.raises(RemoteException, match=r"InvalidInputError.*task is empty: say what is to be done"):
         remote.invoke({"task": ""}, config)
