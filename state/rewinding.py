@@ -192,8 +192,10 @@ def at_children(later: TaskState, child: str) -> TaskState | None:
 
 
 def resumable(stopped: TaskState) -> TaskState:
-    """A stopped task that goes on: with its children where it has some, else with its answer."""
+    """A task that a limit cut off and that goes on: with its children where it has some, else with its answer."""
     state = cleared(stopped)
+    kept = {name: got for name, got in state.children.items() if got.halt is None or not got.halt.cuts_off}
+    state = state.model_copy(update={"children": kept})
     planned = bool(state.plan) and state.attempt.start != "aggregate"
     return state.model_copy(update={"resume_at": "subtasks" if planned else state.attempt.start})
 

@@ -11,11 +11,6 @@ from agent_kit import Solve
 from langgraph_recursive.graph import AgentResult, SimpleRecursiveAgent
 
 
-@pytest.fixture(params=["sync", "async"])
-def way(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
 def solve(way: str) -> Solve:
     """Have an agent solve a problem."""

@@ -11,23 +11,6 @@ import pytest
 Run = Callable[..., Any]
 
 
-@pytest.fixture(params=["sync", "async"])
-def way(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def run(way: str) -> Run:
-    """Invoke a Runnable."""
-
-    def invoked(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:
-        if way == "sync":
-            return runnable.invoke(given, config, **kwargs)
-        return asyncio.run(runnable.ainvoke(given, config, **kwargs))
-
-    return invoked
-
-
 @pytest.fixture
 def stream(way: str) -> Run:
     """Stream a Runnable to its end."""
