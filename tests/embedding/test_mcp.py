@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
-from langchain_mcp_adapters.client import MultiServerMCPClient
-from langchain_mcp_adapters.tools import load_mcp_tools
 
 from engine_kit import split
 from langgraph_recursive.graph import SimpleRecursiveAgent, create_recursive_solver
@@ -35,6 +33,10 @@ WAYS: dict[str, Make] = {
 
 @asynccontextmanager
 async def tools_of_server() -> AsyncIterator[list[BaseTool]]:
+    # They bring a web server's packages: only where needed.
+    from langchain_mcp_adapters.client import MultiServerMCPClient
+    from langchain_mcp_adapters.tools import load_mcp_tools
+
     client = MultiServerMCPClient({"prices": {"transport": "stdio", "command": sys.executable, "args": [str(SERVER)]}})
     async with client.session("prices") as session:
         yield await load_mcp_tools(session)
