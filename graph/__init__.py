@@ -33,7 +33,18 @@ from .tool import solver_tool
 
 if TYPE_CHECKING:
     from .sqlite import open_sqlite
-    from .view import TaskTree, diff, events_to_jsonl, explain, machine_svg, path_of, read_events, timeline
+    from .view import (
+        TaskTree,
+        awatch,
+        diff,
+        events_to_jsonl,
+        explain,
+        machine_svg,
+        path_of,
+        read_events,
+        timeline,
+        watch,
+    )
 
 __all__ = (
     "AgentEvent",
@@ -57,6 +68,7 @@ __all__ = (
     "TimeoutEvent",
     "acontinue_from_halt",
     "arewind",
+    "awatch",
     "continue_from_halt",
     "create_recursive_solver",
     "diff",
@@ -71,6 +83,7 @@ __all__ = (
     "solver_tool",
     "stop_task",
     "timeline",
+    "watch",
 )
 
 
@@ -80,6 +93,7 @@ _LATE = {
     **dict.fromkeys(
         (
             "TaskTree",
+            "awatch",
             "diff",
             "events_to_jsonl",
             "explain",
@@ -87,6 +101,7 @@ _LATE = {
             "path_of",
             "read_events",
             "timeline",
+            "watch",
         ),
         "view",
     ),

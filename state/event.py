@@ -31,8 +31,9 @@ simple agent has come so far | Goal | its time, so far |
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
+from pydantic import Field, FiniteFloat
 from typing_extensions import TypedDict  # pydantic takes typing's own only from Python 3.12 on
 
 from .task import HaltType
@@ -97,7 +98,7 @@ class Event(TypedDict):
     data: dict[str, Any]
 
 
-Limits = dict[str, list[float]]
+Limits = dict[str, Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)]]
 """Spent and allowed by the whole run so far, by the field of Budget: `{"max_llm_calls": [3, 200]}`. Limits that are not
 set are not in it."""
 
@@ -120,7 +121,7 @@ class TaskStarted(TypedDict):
 class Decomposed(TypedDict):
     """`children`: id and objective of each."""
 
-    children: list[list[str]]
+    children: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
 
 
 class CallQueued(TypedDict):
@@ -178,21 +179,44 @@ class Validated(TypedDict):
     outcome: str
 
 
+class ToldEvidence(TypedDict):
+    """The fields of Evidence that are not at their defaults."""
+
+    label: NotRequired[str]
+    head: NotRequired[str]
+    tail: NotRequired[str]
+    size: NotRequired[int]
+    sha256: NotRequired[str]
+    truncated: NotRequired[bool]
+
+
+class ToldFailure(TypedDict):
+    """The fields of Failure that are not at their defaults."""
+
+    attempt: int
+    validator_id: str
+    severity: NotRequired[Literal["blocker", "warning"]]
+    justification: NotRequired[str]
+    task_id: NotRequired[str]
+    check_id: NotRequired[str]
+    failure_code: NotRequired[str | None]
+    evidence: NotRequired[list[ToldEvidence]]
+
+
 class Verified(TypedDict):
     """A verdict with enough of its checks to see why.
 
     Attributes:
         outcome: All checks together.
         issues: What did not pass, each cut to 80 characters.
-        failures: The first 20 of it with the fields of Failure: at most 400 characters of justification, and as many
-            of evidence.
+        failures: The first 20 of it, with at most 400 characters of justification each, and as many of evidence.
         passed: Validator, check and justification of the first 20 checks that passed.
     """
 
     outcome: str
     issues: list[str]
-    failures: NotRequired[list[dict[str, Any]]]
-    passed: NotRequired[list[list[str]]]
+    failures: NotRequired[list[ToldFailure]]
+    passed: NotRequired[list[Annotated[list[str], Field(min_length=3, max_length=3)]]]
 
 
 class Reviewed(TypedDict):

@@ -14,12 +14,11 @@ from langgraph_recursive.state.errors import FinishedThreadError
 from ..builder import create_recursive_solver
 from ..demo import demo_task, read_messages
 from ..demo.order import messages_of
-from ..view.rows import Tree
 from ..view.safe import clean
 from . import options as opt
 from .consoles import say, stdout
 from .picture import PICTURE
-from .problems import Problem, told
+from .problems import Problem
 from .results import print_json
 from .runs import open_runs
 from .session import Output, Session, thread_name
@@ -146,14 +145,12 @@ def list_runs(db: opt.Db = None, as_json: opt.AsJson = False) -> None:
 def show(thread: Thread, db: opt.Db = None, as_json: opt.AsJson = False) -> None:
     """Show a run's tree with attempts, verdicts and evidence."""
     with open_runs(db) as runs:
-        settings = runs.settings(thread) or Settings()
+        runs.known(thread)
         tasks = runs.tasks(thread)
-    tree = Tree(max_attempts=_max_attempts(settings))
-    tree.load(tasks)
     if as_json:
-        print_json(thread_as_json(tasks, tree, thread))
+        print_json(thread_as_json(tasks, thread))
     else:
-        show_thread(tasks, tree, stdout())
+        show_thread(tasks, stdout())
 
 
 @app.command()
@@ -237,13 +234,3 @@ def _policy(
         "max_concurrency": concurrency,
         "max_task_seconds": seconds,
     }
-
-
-def _max_attempts(settings: Settings) -> int:
-    """The limit to show attempts against; a user's own solver may be gone, and a picture does not need it."""
-    try:
-        policy = settings.policy_shown()
-    except Problem as problem:
-        say(f"{told(problem)}; attempts are shown against the default limit")
-        policy = Settings().policy_shown()
-    return policy.max_attempts

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import TextIO
 
 from rich.console import Console
 
-__all__ = ("animated", "console_for", "prepare_streams", "say", "stderr", "stdout")
+from ..view.terminal import console_for
 
-_PIPE_WIDTH = 160
+__all__ = ("prepare_streams", "say", "stderr", "stdout")
 
 
 def prepare_streams() -> None:
@@ -18,12 +16,6 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def console_for(stream: TextIO) -> Console:
-    """A console without markup, emoji codes or guessed highlights; wide when it is no terminal."""
-    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
-    return Console(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
 def stdout() -> Console:
@@ -34,11 +26,6 @@ def stdout() -> Console:
 def stderr() -> Console:
     """The console of progress and complaints."""
     return console_for(sys.stderr)
-
-
-def animated(console: Console) -> bool:
-    """Whether a tree can grow in place there."""
-    return console.file.isatty() and not console.is_dumb_terminal
 
 
 def say(message: str) -> None:

@@ -17,9 +17,9 @@ from langgraph.runtime import RunControl
 from langgraph.types import Interrupt
 
 from ..solver import RecursiveSolver
+from ..view.screens import Screen
 from .consoles import say
 from .problems import STOPPED
-from .progress import Progress
 
 __all__ = ("Outcome", "execute")
 
@@ -39,9 +39,7 @@ class Outcome:
     stopped: bool = False
 
 
-def execute(
-    solver: RecursiveSolver, input: Any, config: RunnableConfig, progress: Progress, *, farewell: str
-) -> Outcome:
+def execute(solver: RecursiveSolver, input: Any, config: RunnableConfig, screen: Screen, *, farewell: str) -> Outcome:
     """Run a solver to its end, or until Ctrl-C.
 
     The first Ctrl-C lets the calls in flight end, so that what they cost is not lost; the second ends the process.
@@ -50,36 +48,36 @@ def execute(
         solver: With its saver.
         input: What it is given.
         config: With the thread.
-        progress: Shows the events.
+        screen: Shows the events.
         farewell: What to say when the process ends at once.
     """
     try:
         # What a user's own parts print must not mix with the answer.
         with contextlib.redirect_stdout(sys.stderr):
             try:
-                return asyncio.run(_execute(solver, input, config, progress, farewell))
+                return asyncio.run(_execute(solver, input, config, screen, farewell))
             finally:
-                progress.stop()
+                screen.stop()
     except KeyboardInterrupt:  # where signals cannot be handled on the loop
         return Outcome(stopped=True)
 
 
 async def _execute(
-    solver: RecursiveSolver, input: Any, config: RunnableConfig, progress: Progress, farewell: str
+    solver: RecursiveSolver, input: Any, config: RunnableConfig, screen: Screen, farewell: str
 ) -> Outcome:
     control = RunControl()
     values: Mapping[str, Any] = {}
     interrupts: tuple[Interrupt, ...] = ()
-    with _interruptible(control, progress, farewell):
+    with _interruptible(control, screen, farewell):
         try:
             stream = solver.astream(input, config, stream_mode=["custom", "values"], control=control)
             async for mode, chunk in stream:
-                progress.start()
+                screen.start()
                 if mode == "values":
                     values = chunk
                     interrupts = tuple(chunk.get("__interrupt__") or ())
                 elif _is_event(chunk):
-                    progress.event(chunk)
+                    screen.event(chunk)
         except GraphDrained:
             return Outcome(stopped=True)
     return Outcome(values, interrupts)
@@ -90,14 +88,14 @@ def _is_event(chunk: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _interruptible(control: RunControl, progress: Progress, farewell: str) -> Any:
+def _interruptible(control: RunControl, screen: Screen, farewell: str) -> Any:
     def on_interrupt() -> None:
         if control.drain_requested:
-            progress.stop()
+            screen.stop()
             say(farewell)
             os._exit(STOPPED)
         control.request_drain("Ctrl-C")
-        progress.note("stopping after the calls in flight; Ctrl-C again stops at once")
+        screen.note("stopping after the calls in flight; Ctrl-C again stops at once")
 
     loop = asyncio.get_running_loop()
     try:

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from ..demo import render_table
 from ..solver import RecursiveSolver
-from ..view.rows import Tree
+from ..view.growing import GrowingTree, LiveTree
 from ..view.safe import clean
 from .consoles import say
 from .execution import execute
@@ -57,7 +57,7 @@ class Session:
         self.thread = thread
         self.settings = settings
         self.solver = solver.copy({"checkpointer": runs.saver})
-        self.tree = Tree(max_attempts=solver.policy.max_attempts)
+        self.tree = GrowingTree()
         self.again = resume_command(thread, None if db is None else str(db))
         self.config: RunnableConfig = {
             "configurable": {"thread_id": thread},
@@ -70,9 +70,9 @@ class Session:
         Raises:
             typer.Exit: There is no accepted answer.
         """
-        progress = progress_for(self.tree, f"thread {self.thread}", quiet=output.quiet, json=output.as_json)
+        screen = progress_for(LiveTree(self.tree), f"thread {self.thread}", quiet=output.quiet, json=output.as_json)
         farewell = f"stopped; carry on with: {self.again}"
-        outcome = execute(self.solver, input, self.config, progress, farewell=farewell)
+        outcome = execute(self.solver, input, self.config, screen, farewell=farewell)
         code = report(
             outcome,
             self.thread,

@@ -16,7 +16,6 @@ from langgraph_recursive.nodes.policy import SolvePolicy
 
 from ..builder import create_recursive_solver
 from ..demo import demo_solver
-from ..demo.orders import demo_policy
 from ..solver import RecursiveSolver
 from .loading import absolute_reference, load_solver
 from .problems import Problem, told
@@ -114,16 +113,6 @@ class Settings:
     def embedded(self) -> bool:
         """Whether the embedded model does the work of `solve`."""
         return self.model is None and self.graph is None and not self.demo
-
-    def policy_shown(self) -> SolvePolicy:
-        """The limits, without the model: it takes long to load, and its package may be gone.
-
-        Raises:
-            Problem: The user's own solver is gone.
-        """
-        if self.graph is not None:
-            return load_solver(self.graph).policy
-        return demo_policy(["any"]) if self.demo else SolvePolicy(**self.policy)
 
     def solver(self, *, messages: Sequence[str] = ()) -> RecursiveSolver:
         """Build the solver, still without a saver.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,27 +10,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from langgraph_recursive.state.evidence import Evidence
-from langgraph_recursive.state.failure import Failure
-from langgraph_recursive.state.ids import root_ref
-from langgraph_recursive.state.task import Attempt
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.usage import Usage
-from langgraph_recursive.state.verdict import ValidationResult
 
 from ..history import TaskRecord
-from ..view.rows import Row, Tree
-from ..view.safe import one_line, shortened, visible
-from ..view.words import WORDS, bounded, check_name, counted
-from .look import clock, mark
+from ..view.growing import GrowingTree
+from ..view.rows import Layout
+from ..view.safe import one_line, shortened
+from ..view.terminal import written
+from ..view.views import TaskView
 from .runs import Runs
 
 __all__ = ("run_summary", "show_runs", "show_thread", "thread_as_json")
 
 _EVIDENCE_LINES = 16
 _TASK_CHARS = 60
-_ANSWER_CHARS = 200
-_OBJECTIVE_CHARS = 100
 
 
 # --- runs ---
@@ -101,102 +94,33 @@ def _local(stamp: str) -> str:
 # --- show ---
 
 
-def show_thread(tasks: list[TaskRecord], tree: Tree, console: Console) -> None:
+def show_thread(tasks: list[TaskRecord], console: Console) -> None:
     """Print the tree with each task's attempts, verdicts and evidence."""
-    records = {root_ref(record.task.id): record for record in tasks}
-    for root in tree.roots():
-        _show_row(tree, root, records, console, "", "")
+    text = written(Layout(evidence=_EVIDENCE_LINES).lines(_tree(tasks).roots()))
+    console.print(text, soft_wrap=True)
 
 
-def _show_row(tree: Tree, row: Row, records: Mapping[str, TaskRecord], console: Console, lead: str, turn: str) -> None:
-    head = Text.assemble(
-        (lead + turn, "dim"), mark(row.status), " ", (row.id, "bold"), f" {shortened(row.objective, _OBJECTIVE_CHARS)}"
-    )
-    head.append(f"  {_summary(tree, row)}", "dim")
-    console.print(head, soft_wrap=True)
-    lead += {"": "", "├─ ": "│  ", "└─ ": "   "}[turn]
-    children = tree.children(row, superseded=True)
-    below = lead + ("│ " if children else "  ")
-    record = records.get(row.id)
-    for line in _details(record.state) if record is not None else ():
-        console.print(Text.assemble((below, "dim"), line), soft_wrap=True)
-    for child in children:
-        last = child is children[-1]
-        _show_row(tree, child, records, console, lead, "└─ " if last else "├─ ")
+def _tree(tasks: list[TaskRecord]) -> GrowingTree:
+    tree = GrowingTree()
+    tree.load(tasks)
+    return tree
 
 
-def _summary(tree: Tree, row: Row) -> str:
-    word = WORDS.get(row.status, row.status)
-    if row.status == "waiting":
-        return word
-    return f"{word} · attempt {row.attempt}/{tree.max_attempts} · {counted(row.calls, 'call')} · {clock(row)}".rstrip(
-        "· "
-    )
-
-
-def _details(state: TaskState) -> Iterator[Text]:
-    for entry in state.attempts:
-        if entry.outcome != "none" or len(state.attempts) > 1:
-            yield from _attempt(entry, state.verdict)
-    if state.halt is not None:
-        yield Text.assemble((state.halt.type, "red"), f"  {one_line(state.halt.detail)}")
-    elif state.ended:
-        yield Text.assemble(("answer  ", "dim"), shortened(state.answered.text, _ANSWER_CHARS))
-
-
-def _attempt(attempt: Attempt, last: ValidationResult | None) -> Iterator[Text]:
-    style = {"passed": "green", "none": "dim"}.get(attempt.outcome, "yellow")
-    outcome = "no verdict" if attempt.outcome == "none" else attempt.outcome
-    yield Text.assemble(("attempt ", "dim"), f"{attempt.attempt}  ", (outcome, style), (f"  {attempt.id}", "dim"))
-    if last is not None and last.evaluated_task_id == attempt.id:
-        for check in last.checks:
-            if check.status == "passed":
-                yield Text.assemble(
-                    "  ", ("✓ ", "green"), check_name(check.validator_id, check.check_id), _said(check.justification)
-                )
-    for failure in attempt.failures:
-        yield from _failure(failure)
-
-
-def _said(justification: str) -> str:
-    return f"  {one_line(justification)}" if justification else ""
-
-
-def _failure(failure: Failure) -> Iterator[Text]:
-    sign, style = ("✗ ", "red") if failure.severity == "blocker" else ("! ", "yellow")
-    first, *more = visible(failure.justification).split("\n")
-    name = check_name(failure.validator_id, failure.check_id)
-    yield Text.assemble("  ", (sign, style), name, f"  {first}" if first else "")
-    if not failure.evidence:
-        yield from (Text(f"      {line}", "dim") for line in bounded(more, _EVIDENCE_LINES))
-    for evidence in failure.evidence:
-        yield from _evidence(evidence)
-
-
-def _evidence(evidence: Evidence) -> Iterator[Text]:
-    if not evidence.text.strip():
-        return
-    yield Text(f"    {one_line(evidence.label) or 'evidence'} ({evidence.size:,} characters)", "dim")
-    yield from (
-        Text(f"      {line}", "dim")
-        for line in bounded(visible(evidence.text).strip("\n").split("\n"), _EVIDENCE_LINES)
-    )
-
-
-def thread_as_json(tasks: list[TaskRecord], tree: Tree, thread: str) -> dict[str, Any]:
+def thread_as_json(tasks: list[TaskRecord], thread: str) -> dict[str, Any]:
     """A thread with all its tasks, for JSON."""
-    records = {root_ref(record.task.id): record for record in tasks}
-    return {"thread": thread, "tasks": [_row_as_json(row, records.get(row.id)) for row in tree.rows.values()]}
+    records = {record.task.root_ref: record for record in tasks}
+    found = _tree(tasks).tasks
+    return {"thread": thread, "tasks": [_task_as_json(task, records.get(task.id)) for task in found.values()]}
 
 
-def _row_as_json(row: Row, record: TaskRecord | None) -> dict[str, Any]:
+def _task_as_json(task: TaskView, record: TaskRecord | None) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "id": row.id,
-        "parent_id": row.parent,
-        "objective": row.objective,
-        "status": row.status,
-        "attempt": row.attempt,
-        "calls": row.calls,
+        "id": task.id,
+        "parent_id": task.parent,
+        "objective": task.objective,
+        "status": task.status,
+        "attempt": max(1, len(task.attempts)),
+        "calls": task.calls,
     }
     if record is not None:
         channels = {"attempts", "verdict", "halt", "report", "partial"}

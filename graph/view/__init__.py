@@ -7,6 +7,7 @@ from .svg import Svg
 from .timeline import timeline
 from .tree import TaskTree
 from .views import AttemptView, TaskView
+from .watch import awatch, watch
 
 __all__ = (
     "AttemptView",
@@ -15,6 +16,7 @@ __all__ = (
     "Svg",
     "TaskTree",
     "TaskView",
+    "awatch",
     "diff",
     "events_to_jsonl",
     "explain",
@@ -22,4 +24,5 @@ __all__ = (
     "path_of",
     "read_events",
     "timeline",
+    "watch",
 )

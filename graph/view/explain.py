@@ -102,8 +102,10 @@ def _attempt(task: TaskView, attempt: AttemptView, told: set[str]) -> Iterator[s
         yield "A rewind took it back; it does not count."
     earlier = [known for known in task.attempts if known.number < attempt.number and not known.rewound]
     alike = repeats([known.failures for known in [*earlier, attempt]], 1)
-    if alike is not None and all(failure.validator_id for failure in attempt.failures):  # not by words cut short
+    if attempt.whole and alike is not None:  # what was cut short proves no repeat
         yield f"These are the same failures as those of attempt {earlier[alike].number}."
+    elif attempt.repeats is not None:
+        yield f"These are the same failures as those of {one_line(attempt.repeats)}."
     if attempt.next is not None:
         yield f"So it was tried again, as {one_line(attempt.next)}, from the original task with this as evidence."
 

@@ -10,7 +10,7 @@ from typing import Any
 from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.ids import ROOT_ID, root_ref
 
-from .build import last_run_events
+from .promised import last_run_events
 from .svg import Svg, box, label, line, picture
 
 __all__ = ("machine_svg", "path_of")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .rows import Status
 from .safe import mermaid_label, shortened
 from .views import TaskView, numbers
-from .words import SIGNS
+from .words import SIGNS, Status
 
 __all__ = ("mermaid_of",)
 
@@ -34,7 +33,7 @@ def mermaid_of(roots: Sequence[TaskView]) -> str:
     lines = ["flowchart TD"]
     for task in tasks:
         title = mermaid_label(f"{SIGNS[task.status]} {task.id} {shortened(task.objective, _OBJECTIVE_CHARS)}")
-        lines.append(f'    {names[id(task)]}["{title}<br/>{mermaid_label(" · ".join(numbers(task)))}"]')
+        lines.append(f'    {names[id(task)]}["{title}<br/>{mermaid_label(numbers(task))}"]')
     for task in tasks:
         arrow = "-.->" if task.given_up else "-->"
         lines += [f"    {names[id(task)]} {arrow} {names[id(child)]}" for child in task.children]

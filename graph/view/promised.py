@@ -1,25 +1,24 @@
-"""What events promise: drawings read from files that anything may have written."""
+"""What events promise: drawings are made from files that anything may have written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from langgraph_recursive.state.errors import InvalidInputError
-from langgraph_recursive.state.task import HaltType
+from langgraph_recursive.state.event import EVENT_DATA, EventType
 
-__all__ = ("as_event", "checked")
+__all__ = ("as_event", "checked", "last_run_events", "starts_run")
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class _Promise(BaseModel):
+class _Event(BaseModel):
     model_config = ConfigDict(strict=True)
 
-
-class _Event(_Promise):
     type: str
     run_id: str = ""
     task_id: str
@@ -32,63 +31,10 @@ class _Event(_Promise):
     data: dict[str, Any]
 
 
-class _Started(_Promise):
-    objective: str
-    start: str
-
-
-class _Call(_Promise):
-    call: str
-
-
-class _Decomposed(_Promise):
-    children: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
-
-
-class _Answered(_Promise):
-    answer: str
-
-
-class _Verified(_Promise):
-    outcome: str
-    issues: list[str]
-
-
-class _Goal(_Promise):
-    goal: str
-
-
-class _Recovering(_Promise):
-    fix: str
-
-
-class _Rewound(_Promise):
-    undone: list[str]
-
-
-class _Accepted(_Promise):
-    verified: bool
-    answer: str
-
-
-class _Halted(_Promise):
-    halt: HaltType
-    detail: str
-
-
-_DATA: dict[str, type[_Promise]] = {
-    "task_started": _Started,
-    "call_finished": _Call,
-    "decomposed": _Decomposed,
-    "solved": _Answered,
-    "aggregated": _Answered,
-    "verified": _Verified,
-    "goal_changed": _Goal,
-    "recovering": _Recovering,
-    "rewound": _Rewound,
-    "accepted": _Accepted,
-    "halted": _Halted,
-}
+@cache
+def _promise(kind: str) -> TypeAdapter[Any] | None:
+    data = EVENT_DATA.get(cast(EventType, kind))
+    return None if data is None else TypeAdapter(data)
 
 
 def as_event(given: Any) -> dict[str, Any] | None:
@@ -113,10 +59,10 @@ def _checked(number: int, given: Mapping[str, Any]) -> dict[str, Any]:
     event = as_event(given)
     if event is None:
         raise InvalidInputError(f"event {number} is no event", field="events", value=given)
-    promise = _DATA.get(event["type"])
+    promise = _promise(event["type"])
     try:
         if promise is not None:
-            promise.model_validate(event["data"])
+            promise.validate_python(event["data"], strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -124,3 +70,24 @@ def _checked(number: int, given: Mapping[str, Any]) -> dict[str, Any]:
             f"event {number} is not as its type promises: {place}: {first['msg']}", field="events", value=given
         ) from error
     return event
+
+
+def starts_run(event: Mapping[str, Any], seen: str | None) -> bool:
+    """Whether an event is the first of a new run, and not of the run `seen` last or of a resume."""
+    first = event["type"] in ("task_started", "goal_submitted") and event["parent_id"] is None
+    return bool(first and event["attempt"] == 1 and event["run_id"] != seen)
+
+
+def last_run_events(events: Iterable[Mapping[str, Any]], run_id: str | None = None) -> list[dict[str, Any]]:
+    """The events of one run: the one named, or else of the last that was started, its resumes included.
+
+    Raises:
+        InvalidInputError: An event lacks what its type promises.
+    """
+    chosen = [event for event in checked(events) if run_id is None or event["run_id"] == run_id]
+    first, seen = 0, None
+    for index, event in enumerate(chosen):
+        if starts_run(event, seen):
+            first = index
+        seen = event["run_id"]
+    return chosen[first:]

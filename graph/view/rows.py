@@ -1,224 +1,177 @@
-"""The tree of a run as data: fed by events while it runs, or by the checkpoints of what ran before."""
+"""How a tree is laid out in lines: one layout for text, for the terminal while a run grows, and for `show`."""
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from langgraph_recursive.state.ids import root_ref
-from langgraph_recursive.state.task_state import TaskState
+from langgraph_recursive.state.evidence import Evidence
+from langgraph_recursive.state.failure import Failure
 
-from ..history import TaskRecord
+from .safe import cells, one_line, shortened, visible
+from .views import AttemptView, TaskView, columns, complaint
+from .words import SIGNS, Tone, bounded, counted, tone_of
 
-__all__ = ("Row", "Status", "Tree", "order")
+__all__ = ("Layout", "Line", "evidence_label", "plain")
 
-Status = Literal[
-    "waiting", "working", "split", "combining", "checking", "repairing", "checked", "unchecked", "halted", "stopped"
-]
+_OBJECTIVE_CHARS = 80
+_ANSWER_CHARS = 200
+_SHORTEST = 8
+_TURNS = {"": "", "├─ ": "│  ", "└─ ": "   "}
+_GAP = "  "
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_MOVING = frozenset({"working", "combining", "checking"})
+_OUTCOMES: dict[str, Tone] = {"passed": "good", "none": "idle"}
 
-_ENDED: frozenset[Status] = frozenset({"checked", "unchecked", "halted", "stopped"})
-
-
-@dataclass
-class Row:
-    """One task with all its attempts.
-
-    Attributes:
-        id: Id of its first attempt.
-        parent: Id of the parent's attempt that planned it; None at the root.
-        objective: What it is to do.
-        status: What it is doing, or how it ended.
-        attempt: The attempt it is at.
-        calls: Component calls of the task itself, without its children.
-        detail: The last complaint or halt.
-        plan_of: The attempt whose plan its children belong to.
-        plan: The children of that plan, those of a replan only if there was one.
-        started: When, in seconds since the epoch; None when unknown.
-        ended: Likewise.
-    """
-
-    id: str
-    parent: str | None = None
-    objective: str = ""
-    status: Status = "waiting"
-    attempt: int = 1
-    calls: int = 0
-    detail: str = ""
-    plan_of: str | None = None
-    plan: list[str] = field(default_factory=list)
-    started: float | None = None
-    ended: float | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended."""
-        return self.status in _ENDED
+Line = list[tuple[str, Tone]]
+"""Pieces of text, each with what it means."""
 
 
-@dataclass
-class Tree:
-    """All tasks of a run.
+def plain(line: Line) -> str:
+    """A line without its tones."""
+    return "".join(text for text, _ in line).rstrip()
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A task in its place: the guides before its sign, those under it, and how many tasks are folded into it."""
+
+    lead: str
+    below: str
+    task: TaskView
+    folded: int = 0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is wanted of the lines.
 
     Attributes:
-        max_attempts: The limit, to show attempts against.
-        rows: By id of the first attempt, in the order in which they were met.
-        fixes: Fix attempts made.
+        details: Whether what attempts did not pass, and halts, stand below their task.
+        evidence: Lines of each piece of evidence to show; 0 shows none, nor what passed, nor answers.
+        width: Columns of the terminal; None sets no limit.
+        height: Lines that there is room for, likewise. Where the tree is too tall, finished parts fold into their
+            topmost task, then waiting tasks are left out, then what is last.
+        now: Seconds since the epoch while the run goes on: times run on, and signs turn.
     """
 
-    max_attempts: int = 3
-    rows: dict[str, Row] = field(default_factory=dict)
-    fixes: int = 0
+    details: bool = True
+    evidence: int = 0
+    width: int | None = None
+    height: int | None = None
+    now: float | None = None
 
-    # --- reading ---
+    def lines(self, roots: Sequence[TaskView]) -> list[Line]:
+        """Lay tasks out."""
+        rows, hidden = self._fitting(roots)
+        told = [columns(row.task, self.now) for row in rows]
+        wide = [max(map(cells, column)) for column in zip(*told, strict=True)] if told else []
+        room = _room(self.width, wide)
+        heads = [self._head(row, room) for row in rows]
+        edge = max((cells(plain(head)) for head in heads), default=0)
+        lines = []
+        for row, head, texts in zip(rows, heads, told, strict=True):
+            gap = " " * (edge - cells(plain(head)))
+            lines.append([*head, (gap, ""), *_columns(texts, wide, tone_of(row.task.status))])
+            if self.details:
+                lines += [[(row.below, "soft"), *line] for line in self._details(row.task)]
+        return [*lines, [(f"… {counted(hidden, 'more task')}", "soft")]] if hidden else lines
 
-    def roots(self) -> list[Row]:
-        """The root; empty before it was met."""
-        return [row for row in self.rows.values() if row.parent is None]
+    # --- rows ---
 
-    def children(self, row: Row, *, superseded: bool = False) -> list[Row]:
-        """A task's sub-tasks: those of its latest plan, or also those of plans given up."""
-        return [
-            child
-            for child in self.rows.values()
-            if child.parent is not None
-            and root_ref(child.parent) == row.id
-            and (superseded or not self.given_up(child))
-        ]
+    def _fitting(self, roots: Sequence[TaskView]) -> tuple[list[_Row], int]:
+        whole = [row for root in roots for row in _walk(root)]
+        if self.height is None or len(whole) <= self.height:
+            return whole, 0
+        folded = [row for root in roots for row in _walk(root, fold=True)]
+        if len(folded) <= self.height:
+            return folded, 0
+        busy = [row for row in folded if row.task.status != "waiting"]
+        kept = busy[: max(1, self.height - 1)]
+        return kept, sum(1 + row.folded for row in folded) - sum(1 + row.folded for row in kept)
 
-    def given_up(self, row: Row) -> bool:
-        """Whether a task belongs to a plan that was given up: that of an earlier attempt, or what a replan replaced."""
-        parent = self.rows.get(root_ref(row.parent)) if row.parent is not None else None
-        if parent is None:
-            return False
-        if parent.plan_of not in (None, row.parent):
-            return True
-        replaced = row.id not in parent.plan and order(row.id) < max(map(order, parent.plan), default=[])
-        return replaced and row.status not in ("checked", "unchecked")  # a replan keeps accepted children
+    def _head(self, row: _Row, room: int | None) -> Line:
+        task = row.task
+        fold = f" (+{row.folded})" if row.folded else ""
+        sign = SIGNS[task.status]
+        if self.now is not None and task.status in _MOVING and not task.queued:
+            sign = _FRAMES[int(self.now * 10) % len(_FRAMES)]
+        before: Line = [(row.lead, "soft"), (sign, tone_of(task.status)), (f" {one_line(task.id)} ", "bold")]
+        left = _OBJECTIVE_CHARS if room is None else room - cells(plain(before)) - 1 - cells(fold)
+        return [*before, (_fitted(task.objective, max(_SHORTEST, left)), ""), (fold, "soft")]
 
-    def shown(self) -> list[Row]:
-        """The tasks in the tree as it stands, plans given up left out."""
-        return [row for root in self.roots() for row in self._below(root)]
+    # --- what stands below ---
 
-    def _below(self, row: Row) -> Iterator[Row]:
-        yield row
-        for child in self.children(row):
-            yield from self._below(child)
+    def _details(self, task: TaskView) -> Iterator[Line]:
+        for attempt in task.attempts:
+            if attempt.failures or len(task.attempts) > 1 or (self.evidence and attempt.outcome != "none"):
+                yield from self._attempt(task, attempt)
+        for question in task.asks:
+            yield [("? ", "busy"), (one_line(question), "")]
+        if task.halt is not None:
+            yield [(task.halt.type, "bad"), (f": {one_line(task.halt.detail)}", "")]
+        elif task.answer and self.evidence:
+            yield [("answer: ", "soft"), (shortened(task.answer, _ANSWER_CHARS), "")]
 
-    @property
-    def calls(self) -> int:
-        """Component calls of all tasks."""
-        return sum(row.calls for row in self.rows.values())
+    def _attempt(self, task: TaskView, attempt: AttemptView) -> Iterator[Line]:
+        verdict = (attempt.verdict, _OUTCOMES.get(attempt.outcome, "busy"))
+        repeats: Line = [(", exactly as ", ""), (one_line(attempt.repeats), "")] if attempt.repeats else []
+        yield [(f"attempt {attempt.number} ", ""), (f"{one_line(attempt.id)}: ", "soft"), verdict, *repeats]
+        for name, why in attempt.passed if self.evidence else ():
+            yield [("  ✓ ", "good"), (": ".join(filter(None, (name, one_line(why)))), "")]
+        for failure in attempt.failures:
+            sign: tuple[str, Tone] = ("  ✗ ", "bad") if failure.severity == "blocker" else ("  ! ", "busy")
+            yield [sign, (complaint(failure), "")]
+            if self.evidence:
+                yield from self._evidence(failure)
 
-    # --- events ---
+    def _evidence(self, failure: Failure) -> Iterator[Line]:
+        shown = [evidence for evidence in failure.evidence if evidence.text.strip()]
+        if not shown:
+            yield from self._quoted(failure.justification.split("\n", 1)[1:])
+        for evidence in shown:
+            yield [(f"    {evidence_label(evidence)}", "soft")]
+            yield from self._quoted([evidence.text])
 
-    def feed(self, event: Mapping[str, Any]) -> None:
-        """Take an event in (state/event.py)."""
-        row = self._row(event["task_id"], event.get("parent_id"))
-        row.attempt = max(row.attempt, event["attempt"])
-        if row.status != "waiting" and row.started is None:
-            row.started = event["time"]
-        take = getattr(self, f"_on_{event['type']}", None)
-        if take is not None:
-            take(row, event, event["data"])
-        if row.over:
-            row.ended = event["time"]
-
-    def _row(self, task_id: str, parent: str | None) -> Row:
-        key = root_ref(task_id)
-        row = self.rows.setdefault(key, Row(key))
-        row.parent = row.parent or parent
-        return row
-
-    def _on_task_started(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.objective = data["objective"]
-        row.status = "combining" if data["start"] == "aggregate" else "working"
-        row.started = row.started or event["time"]
-        row.ended = None
-
-    def _on_call_finished(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.calls += 1
-
-    def _on_decomposed(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.status = "split"
-        row.plan_of = event["task_id"]
-        row.plan = [child_id for child_id, _ in data["children"]]
-        for child_id, objective in data["children"]:
-            child = self._row(child_id, event["task_id"])
-            child.objective = objective
-
-    def _on_reviewed(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.status = "combining"
-
-    def _on_solved(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.status = "checking"
-
-    _on_aggregated = _on_solved
-
-    def _on_verified(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.detail = "; ".join(data["issues"])
-
-    def _on_recovering(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.status = "repairing"
-        self.fixes += 1
-
-    def _on_accepted(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.status = "checked" if data["verified"] else "unchecked"
-        row.detail = ""
-
-    def _on_halted(self, row: Row, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        row.status = "stopped" if data["halt"] == "cancelled" else "halted"
-        row.detail = f"{data['halt']}: {data['detail']}"
-
-    # --- checkpoints ---
-
-    def load(self, tasks: Iterable[TaskRecord]) -> None:
-        """Take in what the checkpoints tell, parents before children.
-
-        They hold how long a task has taken, not when; a task takes at least as long as each of its children.
-        """
-        now = time.time()
-        for record in tasks:
-            self._load(record, now)
-        self.rows = dict(sorted(self.rows.items(), key=lambda entry: order(entry[0])))
-        for root in self.roots():
-            self._stretch(root)
-
-    def _stretch(self, row: Row) -> float | None:
-        starts = [self._stretch(child) for child in self.children(row, superseded=True)]
-        known = [start for start in (row.started, *starts) if start is not None]
-        row.started = min(known, default=None)
-        return row.started
-
-    def _load(self, record: TaskRecord, now: float) -> None:
-        task, state = record.task, record.state
-        row = self._row(task.id, task.parent_id)
-        row.objective = task.brief.objective
-        row.attempt = task.attempt
-        row.calls = record.usage.calls
-        self.fixes += record.usage.fixes
-        row.status, row.detail = _status_of(state)
-        row.started = now - state.elapsed
-        row.ended = now if row.over else None
-        row.plan = [planned.id for planned in state.plan]
-        for planned in state.plan:
-            row.plan_of = planned.id.rpartition(".")[0]
-            self._row(planned.id, row.plan_of).objective = planned.brief.objective
+    def _quoted(self, texts: Sequence[str]) -> Iterator[Line]:
+        for text in texts:
+            for line in bounded(visible(text).expandtabs().strip("\n").split("\n"), self.evidence):
+                yield [(f"      {line}", "soft")]
 
 
-def _status_of(state: TaskState) -> tuple[Status, str]:
-    if state.halt is not None:
-        status: Status = "stopped" if state.halt.type == "cancelled" else "halted"
-        return status, f"{state.halt.type}: {state.halt.detail}"
-    if state.ended:
-        return ("checked" if state.verdict is not None and state.verdict.verified else "unchecked"), ""
-    if state.report is not None:
-        return "checking", ""
-    return ("split" if state.plan else "working"), ""
+def evidence_label(evidence: Evidence) -> str:
+    """Name a piece of evidence, with its size."""
+    cut = ", cut" if evidence.truncated else ""
+    return f"{one_line(evidence.label) or 'evidence'} ({counted(evidence.size, 'character')}{cut})"
 
 
-def order(task_id: str) -> list[int]:
-    """Sort key of ids: in the order in which tasks were planned."""
-    return [int(number) for number in re.findall(r"\d+", task_id)]
+def _walk(task: TaskView, *, fold: bool = False, lead: str = "", turn: str = "") -> Iterator[_Row]:
+    if fold and task.over and task.parent is not None:
+        yield _Row(lead + turn, lead + _TURNS[turn], task, sum(1 for _ in task.walk()) - 1)
+        return
+    children = [child for child in task.children if not (fold and child.given_up)]
+    under = lead + _TURNS[turn]
+    yield _Row(lead + turn, under + ("│  " if children else "   "), task)
+    for child in children:
+        yield from _walk(child, fold=fold, lead=under, turn="└─ " if child is children[-1] else "├─ ")
+
+
+def _room(width: int | None, wide: Sequence[int]) -> int | None:
+    """Columns that are left for the tasks' own texts."""
+    return None if width is None else width - sum(len(_GAP) + column for column in wide if column)
+
+
+def _fitted(text: str, room: int) -> str:
+    """Shorten a text to a number of columns."""
+    chars = min(room, _OBJECTIVE_CHARS)
+    while cells(shown := shortened(text, chars)) > room and chars > 1:
+        chars -= 1
+    return shown
+
+
+def _columns(texts: Sequence[str], wide: Sequence[int], tone: Tone) -> Iterator[tuple[str, Tone]]:
+    first, *rest = zip(texts, wide, strict=True)
+    yield f"{_GAP}{first[0]:<{first[1]}}", tone
+    for text, columns_wide in rest:
+        if columns_wide:
+            yield f"{_GAP}{text:>{columns_wide}}", "soft"

@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 
-__all__ = ("clean", "markup", "mermaid_label", "one_line", "shortened", "visible")
+__all__ = ("cells", "clean", "markup", "mermaid_label", "one_line", "shortened", "visible")
 
 _KEPT = "\n\t"
 # Cc: C0 and C1 controls. Cf: marks that reorder or hide text. Cs: halves of a character. Zl, Zp: line ends.
@@ -41,6 +41,18 @@ def shortened(text: str, width: int) -> str:
     """Like `one_line`, cut to `width` characters."""
     line = one_line(text)
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes.
+
+    Example:
+        >>> cells("abc"), cells("日本")
+        (3, 4)
+    """
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
 
 
 def clean(text: str) -> str:

@@ -11,12 +11,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .rows import Status
 from .safe import markup, shortened
 from .views import TaskView, numbers
-from .words import SIGNS
+from .words import SIGNS, tone_of
 
-__all__ = ("Svg", "box", "kind_of", "label", "line", "picture", "svg_of")
+__all__ = ("Svg", "box", "label", "line", "picture", "svg_of")
 
 _LIGHT = {
     "bg": "#ffffff",
@@ -142,13 +141,6 @@ def box(
     ) + (f"><title>{markup(told)}</title></rect>" if told else "/>")
 
 
-def kind_of(status: Status) -> str:
-    """The colour of a status."""
-    if status in ("checked", "halted"):
-        return "good" if status == "checked" else "bad"
-    return "idle" if status in ("waiting", "stopped", "unchecked") else "busy"
-
-
 # --- the tree ---
 
 _ROW, _STEP, _TOP = 24, 22, 14
@@ -189,14 +181,14 @@ class _Drawing:
             self.task(child, depth + 1, start)
 
     def _head(self, task: TaskView, x: float, middle: float) -> None:
-        color = kind_of(task.status)
+        color = tone_of(task.status)
         self.parts.append(label(x + 6, middle + 5, SIGNS[task.status], color, size=14, anchor="middle", bold=True))
         told = numbers(task)
-        room = _TEXT_CHARS - len(task.id) - 3 * depth_of(x) - len(" · ".join(told)) // 2
+        room = _TEXT_CHARS - len(task.id) - 3 * depth_of(x) - len(told) // 2
         self.parts.append(label(x + 20, middle + 4, task.id, "ink", bold=True))
         objective = shortened(task.objective, max(12, room))
         self.parts.append(label(x + 28 + len(task.id) * _CHAR * 1.08, middle + 4, objective))
-        self.parts.append(label(_WIDTH - 16, middle + 4, " · ".join(told), "soft", size=11, anchor="end"))
+        self.parts.append(label(_WIDTH - 16, middle + 4, told, "soft", size=11, anchor="end"))
 
 
 def depth_of(x: float) -> int:

@@ -9,11 +9,12 @@ from typing import Any
 from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.ids import root_ref
 
-from .build import last_run_events, views_of_events
+from .growing import GrowingTree
+from .promised import last_run_events
 from .safe import shortened
-from .svg import Svg, box, kind_of, label, line, picture
+from .svg import Svg, box, label, line, picture
 from .views import TaskView
-from .words import SIGNS, clock, counted
+from .words import SIGNS, clock, counted, tone_of
 
 __all__ = ("timeline",)
 
@@ -63,7 +64,10 @@ def timeline(events: Iterable[Mapping[str, Any]], *, run_id: str | None = None) 
     chosen = last_run_events(events, run_id)
     if not chosen:
         raise InvalidInputError("there are no events to draw", field="events")
-    tasks = [task for root in views_of_events(chosen) for task in root.walk()]
+    tree = GrowingTree()
+    for event in chosen:
+        tree.feed(event)
+    tasks = [task for root in tree.roots() for task in root.walk()]
     lanes = _lanes(chosen)
     note = getattr(events, "note", "")
     times = [event["time"] for event in chosen]
@@ -156,7 +160,7 @@ def _axis(total: float, scale: float, bottom: float) -> list[str]:
 
 def _lane(task: TaskView, lane: _Lane, top: float, at: Any) -> list[str]:
     middle, indent = top + _LANE / 2, 12 + 10 * _depth(task)
-    parts = [label(indent, middle + 4, SIGNS[task.status], kind_of(task.status), anchor="middle", bold=True)]
+    parts = [label(indent, middle + 4, SIGNS[task.status], tone_of(task.status), anchor="middle", bold=True)]
     room = _LABEL_CHARS - 2 * _depth(task)
     parts.append(label(indent + 10, middle + 4, shortened(f"{task.id} {task.objective}", max(8, room)), size=11))
     if lane.planned is not None and lane.attempts and lane.attempts[0].start > lane.planned:
@@ -174,7 +178,7 @@ def _lane(task: TaskView, lane: _Lane, top: float, at: Any) -> list[str]:
         parts.append(box(max(_LEFT, at(span.start)), bar + 3, wide, _BAR - 6, "work", told=span.told, radius=1.5))
     if lane.attempts:
         end = at(lane.attempts[-1].end)
-        parts.append(label(end + 4, middle + 4, SIGNS[task.status], kind_of(task.status), size=11, bold=True))
+        parts.append(label(end + 4, middle + 4, SIGNS[task.status], tone_of(task.status), size=11, bold=True))
     return parts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -13,14 +13,16 @@ from langgraph_recursive.state.ids import root_ref
 from langgraph_recursive.state.task_state import TaskState
 
 from ..history import last_run, records
-from .build import last_run_events, views_of_events, views_of_records, views_of_result
+from .growing import GrowingTree
 from .html import html_of
 from .mermaid import mermaid_of
+from .promised import last_run_events
+from .result import views_of_result
+from .rows import Layout
 from .safe import one_line
 from .svg import Svg, svg_of
 from .text import text_of
-from .views import TaskView
-from .words import counted
+from .views import TaskView, summary_of
 
 __all__ = ("TaskTree",)
 
@@ -29,16 +31,20 @@ class TaskTree:
     """The tasks of one run with their attempts, verdicts and evidence.
 
     A notebook shows it as HTML; `str` draws it as text, `mermaid()` and `svg()` as pictures. From checkpoints it has
-    all the evidence; from a result that of the root; from events only what the verdicts said, cut short.
+    all the evidence; from a result that of the root; from events the beginning of each piece.
 
     Args:
         roots: The topmost tasks: one, as a rule.
         note: Something to say about the source, such as that it was cut.
+        budget: What the run has spent of its limits, by the field of Budget: spent and allowed.
     """
 
-    def __init__(self, roots: Iterable[TaskView], note: str = "") -> None:
+    def __init__(
+        self, roots: Iterable[TaskView], note: str = "", budget: Mapping[str, Sequence[float]] | None = None
+    ) -> None:
         self.roots = list(roots)
         self.note = note
+        self.budget = dict(budget or {})
 
     @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], *, run_id: str | None = None) -> TaskTree:
@@ -51,8 +57,10 @@ class TaskTree:
         Raises:
             InvalidInputError: An event lacks what its type promises.
         """
-        note = getattr(events, "note", "")
-        return cls(views_of_events(last_run_events(events, run_id)), note)
+        tree = GrowingTree()
+        for event in last_run_events(events, run_id):
+            tree.feed(event)
+        return cls(tree.roots(), getattr(events, "note", ""), tree.budget)
 
     @classmethod
     def from_result(cls, result: Any) -> TaskTree:
@@ -91,7 +99,9 @@ class TaskTree:
         if not found:
             name = thread["configurable"]["thread_id"]
             raise UnknownThreadError(f"thread {name!r} has no task", field="thread_id", value=str(name))
-        return cls(views_of_records(found))
+        tree = GrowingTree()
+        tree.load(found)
+        return cls(tree.roots())
 
     def __iter__(self) -> Iterator[TaskView]:
         return (task for root in self.roots for task in root.walk())
@@ -115,16 +125,7 @@ class TaskTree:
 
     def summary(self) -> str:
         """The whole run in a few numbers."""
-        tasks = [task for task in self if not task.given_up]
-        done = sum(task.status in ("checked", "unchecked") for task in tasks)
-        parts = [f"{done} of {counted(len(tasks), 'task')} done"]
-        if all(task.calls is not None for task in self):
-            parts.append(counted(sum(task.calls or 0 for task in self), "call"))
-        if tokens := sum(task.tokens or 0 for task in self):
-            parts.append(counted(tokens, "token"))
-        if fixes := sum(len(task.attempts) - 1 for task in self if task.attempts):
-            parts.append(counted(fixes, "fix", "fixes"))
-        return " · ".join([*parts, *([self.note] if self.note else [])])
+        return " · ".join([*summary_of(self.roots, self.budget), *filter(None, [self.note])])
 
     def __str__(self) -> str:
         return text_of(self.roots, self.summary())
@@ -145,9 +146,9 @@ class TaskTree:
         return svg_of(self.roots, self.summary())
 
     def __rich__(self) -> Any:
-        from rich.text import Text  # only rich asks
+        from .terminal import written  # only rich asks
 
-        return Text(str(self))
+        return written([*Layout().lines(self.roots), [(self.summary(), "soft")]])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": str(self)}

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from .rows import Status
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
 from .safe import one_line
 
-__all__ = ("SIGNS", "WORDS", "bounded", "check_name", "clock", "counted")
+__all__ = ("ENDED", "SIGNS", "WORDS", "Status", "Tone", "bounded", "check_name", "clock", "counted", "spent", "tone_of")
+
+Status = Literal[
+    "waiting",
+    "working",
+    "split",
+    "combining",
+    "checking",
+    "repairing",
+    "asking",
+    "checked",
+    "unchecked",
+    "halted",
+    "stopped",
+]
+
+ENDED: frozenset[Status] = frozenset({"checked", "unchecked", "halted", "stopped"})
 
 SIGNS: dict[Status, str] = {
     "waiting": "·",
@@ -14,13 +32,33 @@ SIGNS: dict[Status, str] = {
     "combining": "◌",
     "checking": "◌",
     "repairing": "↻",
+    "asking": "?",
     "checked": "✓",
     "unchecked": "✓",
     "halted": "✗",
     "stopped": "⊘",
 }
 
-WORDS: dict[Status, str] = {"unchecked": "not checked"}
+WORDS: dict[Status, str] = {"waiting": "not started", "unchecked": "not checked", "asking": "asks a person"}
+
+Tone = Literal["", "bold", "soft", "good", "bad", "busy", "idle"]
+"""What a piece of a picture means; each kind of picture has its own colours for it."""
+
+_LIMITS = {
+    "max_llm_calls": "model calls",
+    "max_tokens": "tokens",
+    "max_cost": "cost",
+    "max_seconds": "seconds",
+    "max_tasks": "tasks",
+}
+_BAR = 10
+
+
+def tone_of(status: Status) -> Tone:
+    """How a status is coloured."""
+    if status in ("checked", "halted"):
+        return "good" if status == "checked" else "bad"
+    return "idle" if status in ("waiting", "stopped", "unchecked") else "busy"
 
 
 def counted(number: int, word: str, plural: str = "") -> str:
@@ -44,6 +82,24 @@ def clock(seconds: float | None) -> str:
         return ""
     seconds = max(0.0, seconds)
     return f"{seconds:.1f}s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def spent(budget: Mapping[str, Sequence[float]]) -> list[str]:
+    """Write what a run has spent of its limits.
+
+    Example:
+        >>> spent({"max_llm_calls": [34, 200]})
+        ['▰▰▱▱▱▱▱▱▱▱ 34/200 model calls']
+    """
+    return [
+        f"{_bar(used / limit if limit else 1)} {used:,.6g}/{limit:,.6g} {_LIMITS.get(name, one_line(name))}"
+        for name, (used, limit) in budget.items()
+    ]
+
+
+def _bar(share: float) -> str:
+    full = min(_BAR, round(share * _BAR))
+    return "▰" * full + "▱" * (_BAR - full)
 
 
 def check_name(validator: str, check: str) -> str:

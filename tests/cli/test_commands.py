@@ -94,9 +94,9 @@ def test_runs_and_show_tell_what_became_of_a_run(cli: Cli) -> None:
     shown = cli("show", "first")
     assert shown.returncode == 0
     assert shown.stderr == ""
-    assert "✗ check  expected 12, got 11" in shown.stdout
+    assert "✗ check: expected 12, got 11" in shown.stdout
     assert "in line 3" in shown.stdout
-    assert "attempt 2  passed  t.2_fix_1" in shown.stdout
+    assert "attempt 2 t.2_fix_1: passed" in shown.stdout
     assert "\x1b" not in shown.stdout
 
     told = json.loads(cli("show", "first", "--json").stdout)

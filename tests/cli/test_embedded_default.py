@@ -18,7 +18,7 @@ def test_the_embedded_model_is_the_default(cli: Callable[..., Finished]) -> None
     assert "too weak" in done.stderr
     assert "recovery_exhausted" in done.stderr
     shown = cli("show", "one")
-    assert "attempt 1/1" in shown.stdout
+    assert "attempt 1 t: failed" in shown.stdout
     assert "seen" in shown.stdout
 
 
@@ -30,7 +30,7 @@ def test_the_demo_makes_a_table(cli: Callable[..., Finished], tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("no")
     assert "2 orders verified" in done.stdout
-    assert "attempt 1/4" in cli("show", "one").stdout
+    assert "attempt 1 t.1: passed" in cli("show", "one").stdout
     refused = cli("resume", "one", "--max-depth", "1")
     assert refused.returncode == 2
     assert "demo" in refused.stderr

@@ -42,9 +42,10 @@ def test_the_tree_grows(environment: dict[str, str], db: Path) -> None:
     plain = _CODES.sub("", written)
     assert "0 of 1 task done" in plain
     assert "0 of 4 tasks done" in plain
-    last = plain[plain.rindex("✓ the job") :]
-    assert re.search(r"├─ ✓ \[red\]part b\[/red\] of \\x1b\[31mt +checked +2/3 +\d calls", last)
-    assert re.search(r"└─ ✓ .* +checked +1/3", last)
+    last = plain[plain.rindex("✓ t the job") :]
+    assert re.search(r"├─ ✓ t\.2 \[red\]part b\[/red\] of \\x1b\[31mt +checked +2 attempts +\d calls", last)
+    assert re.search(r"\n│ +attempt 1 t\.2: failed\r\n│ +✗ check: expected 12, got 11\r\n", last)
+    assert re.search(r"└─ ✓ t\.3 .* +checked +\d calls", last)
     assert "4 of 4 tasks done" in last
     assert "\nanswer of t\r\n" in last
 
@@ -55,7 +56,7 @@ def test_a_low_terminal_is_not_overrun(environment: dict[str, str], db: Path) ->
     assert code == 0
     grown = _CODES.sub("", written[: written.index("answer of t")])
     assert max(map(len, grown.replace("\r", "\n").split("\n"))) <= 60
-    assert re.search(r"…  checked +2/3  \d calls  \d", grown)  # the task's text gives way, not the columns
+    assert re.search(r"…  checked +2 attempts  \d calls  \d", grown)  # the task's text gives way, not the columns
 
 
 def test_no_color_is_honoured(environment: dict[str, str], db: Path) -> None:

@@ -40,7 +40,19 @@ def test_task_that_never_started_says_so(bad: Seen) -> None:
 
 
 def test_words_that_were_cut_short_prove_no_repeat(bad: Seen) -> None:
-    assert "the same failures" not in explain(TaskTree.from_events(bad.events), "t.1")
+    older = [event for event in bad.events if event["type"] != "stalled"]
+    assert "the same failures" not in explain(TaskTree.from_events(older), "t.1")
+
+
+def test_events_tell_of_the_repeat_that_the_run_saw(bad: Seen) -> None:
+    told = explain(TaskTree.from_events(bad.events), "t.1")
+    assert "These are the same failures as those of t.1." in told
+    assert "  - _verify: always the same\n" in told
+
+
+def test_events_hold_the_beginning_of_the_evidence(good: Seen) -> None:
+    told = explain(TaskTree.from_events(good.events), "t.2")
+    assert "      FAILED test_1\n" in told
 
 
 @pytest.mark.parametrize(
