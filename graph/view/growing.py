@@ -16,7 +16,7 @@ from langgraph_recursive.state.task import Halt
 
 from ..history import TaskRecord
 from .promised import starts_run
-from .stored import attempts_of, status_of
+from .stored import attempts_of, decided, status_of
 from .views import AttemptView, TaskView
 from .words import Status, check_name
 
@@ -175,6 +175,16 @@ class GrowingTree:
     def _on_rewound(self, task: TaskView, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         for attempt in task.attempts:
             attempt.rewound = attempt.rewound or attempt.id in data["undone"]
+
+    def _on_intervened(self, task: TaskView, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        attempt = self._attempt(task, event)
+        attempt.decided = decided(data)
+        if data["decision"] == "retry":
+            task.status, task.halt, task.duration = "repairing", None, None
+            attempt.next = data["fix"] if data["fix"] != attempt.id else None
+        if data["decision"] == "accept":
+            task.status, task.halt = "unchecked", None
+            task.answer = attempt.answer = data.get("answer") or attempt.answer
 
     def _on_budget_spent(self, task: TaskView, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self.budget = data["budget"]

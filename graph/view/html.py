@@ -94,6 +94,8 @@ def _attempt(attempt: AttemptView, accepted: str) -> Iterator[str]:
         yield from _evidence(failure)
     if attempt.answer and attempt.answer != accepted:
         yield from _folded("its answer", attempt.answer[:_ANSWER_CHARS])
+    if attempt.decided:
+        yield f"<div>{_colored('decided by', 'busy')} {markup(attempt.decided)}</div>"
     if attempt.next:
         yield f"<div>tried again as {markup(attempt.next)}</div>"
     yield "</div></details>"

@@ -16,7 +16,7 @@ from .svg import Svg, box, label, line, picture
 __all__ = ("machine_svg", "path_of")
 
 _START, _END = "START", "END"
-_WIDTH, _HEIGHT = 940, 330
+_WIDTH, _HEIGHT = 980, 346
 _BOX = (100, 36)
 
 _PLACES: dict[str, tuple[int, int]] = {
@@ -29,6 +29,7 @@ _PLACES: dict[str, tuple[int, int]] = {
     "aggregate": (610, 190),
     "verify": (760, 135),
     "recovery": (760, 240),
+    "intervene": (890, 240),
     _END: (900, 135),
 }
 
@@ -44,12 +45,15 @@ _EDGES: tuple[tuple[str, str, str, str, int, int], ...] = (
     ("subtasks", "review", "M350 184H388", "", 0, 0),
     ("review", "subtasks", "M418 208C410 236 335 236 322 210", "next", 370, 243),
     ("review", "aggregate", "M490 190H558", "accepted", 523, 184),
-    ("review", _END, "M460 208V284H918V153", "fail", 500, 279),
+    ("review", _END, "M460 208V284H956V135H920", "fail", 500, 279),
     ("solve", "verify", "M660 80H760V115", "", 0, 0),
     ("aggregate", "verify", "M660 190H735V155", "", 0, 0),
     ("verify", _END, "M810 135H880", "passed", 846, 129),
     ("verify", "recovery", "M760 153V220", "failed", 796, 192),
-    ("recovery", _END, "M810 240H900V153", "halt", 846, 234),
+    ("recovery", _END, "M795 222V190H894V153", "halt", 832, 185),
+    ("recovery", "intervene", "M810 240H838", "", 0, 0),
+    ("intervene", _END, "M907 222V153", "ends", 922, 192),
+    ("intervene", "admit", "M890 258V328H116V100", "goes on", 845, 322),
     ("recovery", "admit", "M760 258V306H130V100", "next attempt", 445, 320),
 )
 _MARKERS = "".join(
@@ -118,6 +122,7 @@ _NODES = {
     "verified": "verify",
     "recovering": "recovery",
     "reviewed": "review",
+    "intervened": "intervene",
     "accepted": _END,
     "halted": _END,
 }
@@ -137,6 +142,8 @@ def path_of(events: Iterable[Mapping[str, Any]], task_id: str = ROOT_ID, *, run_
         if root_ref(event["task_id"]) == root_ref(task_id):
             if event["type"] == "task_started":
                 begins = event["data"]["start"]
+            if event["type"] == "intervened" and path[-1:] == [_END]:
+                path.pop()  # the halt did not end it
             path += _steps(path, event, begins)
     return path
 
@@ -150,6 +157,8 @@ def _steps(path: Sequence[str], event: Mapping[str, Any], begins: str) -> list[s
     if node is None or not path:
         return []
     steps = _reached(path[-1], node, begins)
+    if kind == "intervened" and data["decision"] != "retry":
+        return [*steps, _END]
     if kind == "decomposed" and data["children"]:
         return [*steps, "subtasks"]
     if kind == "halted" and path[-1] == "verify" and not _ends_there(event):

@@ -104,7 +104,8 @@ class Layout:
 
     def _details(self, task: TaskView) -> Iterator[Line]:
         for attempt in task.attempts:
-            if attempt.failures or len(task.attempts) > 1 or (self.evidence and attempt.outcome != "none"):
+            judged = self.evidence and attempt.outcome != "none"
+            if attempt.failures or attempt.decided or judged or len(task.attempts) > 1:
                 yield from self._attempt(task, attempt)
         for question in task.asks:
             yield [("? ", "busy"), (one_line(question), "")]
@@ -124,6 +125,8 @@ class Layout:
             yield [sign, (complaint(failure), "")]
             if self.evidence:
                 yield from self._evidence(failure)
+        if attempt.decided:
+            yield [("  decided by ", "busy"), (shortened(attempt.decided, _ANSWER_CHARS), "")]
 
     def _evidence(self, failure: Failure) -> Iterator[Line]:
         shown = [evidence for evidence in failure.evidence if evidence.text.strip()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from typing import Any
 
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.task import Attempt
@@ -12,7 +14,9 @@ from langgraph_recursive.state.verdict import ValidationResult
 from .views import AttemptView
 from .words import Status, check_name
 
-__all__ = ("attempt_of", "attempts_of", "linked", "status_of")
+__all__ = ("attempt_of", "attempts_of", "decided", "linked", "status_of")
+
+_GIVEN = ("reason", "spec", "hint", "limits", "model", "answer")
 
 
 def status_of(state: TaskState) -> Status:
@@ -55,6 +59,7 @@ def attempt_of(known: Attempt, verdict: ValidationResult | None, report: TaskRep
         made_by=known.start,
         failures=known.failures,
         halt=known.halt,
+        decided="" if known.intervention is None else decided(known.intervention.model_dump()),
         rewound=known.rewound,
     )
     if verdict is not None and verdict.evaluated_task_id == known.id:
@@ -63,6 +68,12 @@ def attempt_of(known: Attempt, verdict: ValidationResult | None, report: TaskRep
     if report is not None and report.child_task_id == known.id and report.answered:
         view.answer = report.text
     return view
+
+
+def decided(intervention: Mapping[str, Any]) -> str:
+    """What a person decided about a halt, in words, from the fields of Intervention that are known."""
+    given = ", ".join(f"{name} {intervention[name]}" for name in _GIVEN if intervention.get(name))
+    return f"{intervention['by']}: {intervention['decision']}{given and f', {given}'}"
 
 
 def linked(attempts: list[AttemptView]) -> list[AttemptView]:

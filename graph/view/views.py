@@ -29,6 +29,7 @@ class AttemptView:
         passed: What it passed: name of the check and justification. Checkpoints keep it of the last attempt only.
         repeats: Id of the attempt that failed in the same way, where the run halted for that.
         halt: Type of the halt that it ended in.
+        decided: What a person decided about the halt, in words.
         rewound: Whether a rewind undid it.
         next: Id of the fix that followed.
     """
@@ -43,6 +44,7 @@ class AttemptView:
     passed: list[tuple[str, str]] = field(default_factory=list)
     repeats: str | None = None
     halt: str | None = None
+    decided: str = ""
     rewound: bool = False
     next: str | None = None
 
