@@ -55,6 +55,12 @@ async def test_as_a_node_on_the_event_loop(server: DevServer, config: RunnableCo
         assert (await host.ainvoke({"task": "a and b"}, config))["output"] == "a!; b!"
 
 
+async def test_a_graph_on_the_same_server_calls_it_on_another_thread(server: DevServer) -> None:
+    async with get_client(url=server.url) as client:
+        result: Any = await client.runs.wait(None, "relay", input={"task": "a and b"})
+        assert result["output"] == "a!; b!"
+
+
 def test_events_arrive_at_the_hosts_caller(remote: RemoteGraph, config: RunnableConfig) -> None:
     chunks = list(hosting(remote).stream({"task": "a and b"}, config, stream_mode="custom", subgraphs=True))
     assert {space[0].partition(":")[0] for space, _ in chunks} == {"solve"}

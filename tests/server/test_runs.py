@@ -10,6 +10,8 @@ import pytest
 from langgraph_sdk.client import LangGraphClient
 
 from dev_server import DevServer
+from langgraph_recursive.graph import TaskTree
+from served import called
 
 BRIEF = {"objective": "a", "reason": "r", "completion_criteria": ["c"], "expected_outputs": ["o"]}
 
@@ -26,6 +28,7 @@ async def test_events_updates_and_values_are_streamed(client: LangGraphClient, t
     events: list[Any] = [chunk.data for chunk in chunks if chunk.event == "custom"]
     assert {event["task_id"] for event in events} == {"t", "t.1", "t.2", "t.2_fix_1"}
     assert {"task_started", "decomposed", "solved", "recovering", "accepted"} <= {event["type"] for event in events}
+    assert "attempt 2 t.2_fix_1: passed" in str(TaskTree.from_events(events))
     assert not [chunk.event for chunk in chunks if chunk.event.startswith("custom|")]  # nested ones come as the root's
     updated = [chunk.data for chunk in chunks if chunk.event == "updates"]
     assert [name for update in updated for name in update if name in ("admit", "decompose", "verify")] == [
@@ -39,13 +42,14 @@ async def test_events_updates_and_values_are_streamed(client: LangGraphClient, t
     assert (last["output"], last["success"], last["verified"]) == ("a!; err b!", True, True)
 
 
-async def test_the_result_is_plain_data(client: LangGraphClient) -> None:
+async def test_the_result_is_plain_data_that_is_looked_at_all_the_same(client: LangGraphClient) -> None:
     result: Any = await client.runs.wait(None, "solver", input={"task": "err a"})
     assert [attempt["id"] for attempt in result["attempts"]] == ["t", "t_fix_1"]
     assert result["attempts"][0]["failures"][0]["justification"] == "it is wrong"
     assert result["verdict"]["outcome"] == "passed"
     assert result["usage"]["fixes"] == 1
     assert [entry["type"] for entry in result["traces"]] == ["SOLVED", "VERIFIED", "RECOVERED", "SOLVED", "VERIFIED"]
+    assert "attempt 2 t_fix_1: passed" in str(TaskTree.from_result(result))
     assert (result["messages"][-1]["name"], result["messages"][-1]["content"]) == ("recursive_solver", "err a!")
 
 
@@ -93,7 +97,7 @@ async def test_who_the_user_is_arrives(client: LangGraphClient) -> None:
     assert [result["output"] for result in results] == ["ann's; ann's"] * 2
 
 
-async def test_a_cancelled_run_ends_and_its_thread_goes_on(
+async def test_a_cancelled_run_ends_and_can_be_carried_on(
     client: LangGraphClient, thread: str, server: DevServer
 ) -> None:
     stream = client.runs.stream(
@@ -107,5 +111,8 @@ async def test_a_cancelled_run_ends_and_its_thread_goes_on(
     await client.runs.cancel(thread, run_id, wait=True)
     (server.folder / "go").touch()  # lets the cancelled call's thread end
     assert (await client.runs.get(thread, run_id))["status"] == "interrupted"
-    result: Any = await client.runs.wait(thread, "solver", input={"task": "c"})
+    result: Any = await client.runs.wait(thread, "solver", input=None)
+    assert (result["output"], result["usage"]["tasks"]) == ("wait a!; b!", 3)
+    assert called(server, thread) == ["t.1", "t.1", "t.2"]
+    result = await client.runs.wait(thread, "solver", input={"task": "c"})
     assert result["output"] == "c!"
