@@ -16,7 +16,7 @@ from langgraph_recursive.state.task import Halt
 from .solver import RecursiveSolver, merge
 from .thread import LastRun, StoredThread
 
-__all__ = ("acontinue_from_halt", "continue_from_halt")
+__all__ = ("acontinue_from_halt", "continue_from_halt", "put_back")
 
 _ANY_DECISION = 100_000
 
@@ -59,10 +59,7 @@ def continue_from_halt(
             be carried out.
         InvalidPolicyError: A limit cannot be raised so.
     """
-    decision, thread = read_intervention(intervention), StoredThread(graph, config, "continue_from_halt")
-    values = _values(thread.last_run(), thread.graph, decision, task_id)
-    graph.update_state(thread.config, values, as_node="admit")
-    outputs: dict[str, Any] = thread.graph.invoke(None, _unbounded(config), **kwargs)
+    outputs: dict[str, Any] = graph.invoke(None, put_back(graph, config, intervention, task_id), **kwargs)
     return outputs
 
 
@@ -91,6 +88,19 @@ async def acontinue_from_halt(
     await graph.aupdate_state(thread.config, values, as_node="admit")
     outputs: dict[str, Any] = await thread.graph.ainvoke(None, _unbounded(config), **kwargs)
     return outputs
+
+
+def put_back(
+    graph: Any, config: RunnableConfig, intervention: Intervention | Mapping[str, Any] | str, task_id: str | None = None
+) -> RunnableConfig:
+    """Put a run that halted back to where it goes on, and give the config with which it does.
+
+    The arguments and errors are those of `continue_from_halt`.
+    """
+    decision, thread = read_intervention(intervention), StoredThread(graph, config, "continue_from_halt")
+    values = _values(thread.last_run(), thread.graph, decision, task_id)
+    graph.update_state(thread.config, values, as_node="admit")
+    return _unbounded(config)
 
 
 def _unbounded(config: RunnableConfig) -> RunnableConfig:

@@ -20,7 +20,7 @@ from .consoles import say, stdout
 from .picture import PICTURE
 from .problems import Problem
 from .results import print_json
-from .runs import open_runs
+from .runs import Runs, open_runs
 from .session import Output, Session, thread_name
 from .settings import Settings
 from .show import run_summary, show_runs, show_thread, thread_as_json
@@ -108,19 +108,46 @@ def resume(
     policy = _policy(max_depth, max_children, max_attempts, max_fixes, max_concurrency, max_task_seconds)
     given = Settings.given(model=model, verify_with=verify_with, cwd=cwd, graph=graph, policy=policy)
     with open_runs(db) as runs:
-        stored = runs.settings(thread)
-        if stored is None and given == Settings():
-            raise Problem(f"thread {thread!r} was made by another program: name its solver with --graph or --model")
-        settings = given if stored is None else stored.updated(given)
-        tasks = runs.tasks(thread)
-        solver = settings.solver(messages=messages_of(tasks[0].task.intent) if tasks else ())
-        session = Session(runs, thread, settings, solver, db)
-        session.tree.load(tasks)
+        session = _session_of(runs, thread, given, db)
         try:
             session.run(session.input_of_resume(answer or []), Output(as_json, quiet))
         except FinishedThreadError as error:
             see = session.again.replace(" resume ", " show ", 1)
             raise Problem(f"thread {thread!r} has ended, so there is nothing to resume; see it with: {see}") from error
+
+
+@app.command("continue")
+def go_on(
+    thread: Thread,
+    hint: opt.Hint = None,
+    spec: opt.Spec = None,
+    accept: opt.Accept = False,
+    answer: opt.Answer = None,
+    task: opt.HaltedTask = None,
+    reason: opt.Reason = None,
+    by: opt.By = None,
+    model: opt.Model = None,
+    verify_with: opt.VerifyWith = None,
+    cwd: opt.Cwd = None,
+    graph: opt.Graph = None,
+    max_depth: opt.MaxDepth = None,
+    max_children: opt.MaxChildren = None,
+    max_attempts: opt.MaxAttempts = None,
+    max_fixes: opt.MaxFixes = None,
+    max_concurrency: opt.MaxConcurrency = None,
+    max_task_seconds: opt.MaxTaskSeconds = None,
+    db: opt.Db = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Have a run that halted go on: with a hint, other limits, another model; or accept its answer with a waiver."""
+    policy = _policy(max_depth, max_children, max_attempts, max_fixes, max_concurrency, max_task_seconds)
+    given = Settings.given(model=model, verify_with=verify_with, cwd=cwd, graph=graph, policy=policy)
+    said = {"hint": hint, "spec": spec, "answer": answer, "reason": reason, "by": by}
+    decision = {name: clean(text) for name, text in said.items() if text is not None}
+    decision["decision"] = "accept" if accept or answer is not None else "retry"
+    with open_runs(db) as runs:
+        _session_of(runs, thread, given, db).continue_from_halt(decision, task, Output(as_json, quiet))
 
 
 @app.command("runs")
@@ -197,6 +224,19 @@ def draw(
 
 
 # --- what the commands share ---
+
+
+def _session_of(runs: Runs, thread: str, given: Settings, db: Path | None) -> Session:
+    """A stored thread with the solver it was started with, save for what is given now."""
+    stored = runs.settings(thread)
+    if stored is None and given == Settings():
+        raise Problem(f"thread {thread!r} was made by another program: name its solver with --graph or --model")
+    settings = given if stored is None else stored.updated(given)
+    tasks = runs.tasks(thread)
+    solver = settings.solver(messages=messages_of(tasks[0].task.intent) if tasks else ())
+    session = Session(runs, thread, settings, solver, db)
+    session.tree.load(tasks)
+    return session
 
 
 def _task_text(task: str | None, file: Path | None) -> str:

@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 __all__ = (
+    "Accept",
+    "Answer",
     "Answers",
     "AsJson",
+    "By",
     "Cwd",
     "Db",
     "Graph",
+    "HaltedTask",
+    "Hint",
     "MaxAttempts",
     "MaxChildren",
     "MaxConcurrency",
@@ -21,9 +26,12 @@ __all__ = (
     "MaxTaskSeconds",
     "Model",
     "Quiet",
+    "Reason",
+    "Spec",
     "VerifyWith",
 )
 
+_DECISION = "What a person decides"
 _LIMITS = "Limits"
 _PARTS = "What does the work"
 
@@ -72,6 +80,33 @@ MaxConcurrency = Annotated[
     int | None, typer.Option(min=1, help="Calls at once in the whole tree.", rich_help_panel=_LIMITS)
 ]
 MaxTaskSeconds = Annotated[float | None, typer.Option(min=0.001, help="Seconds per task.", rich_help_panel=_LIMITS)]
+Hint = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Help for every further attempt of the task.", rich_help_panel=_DECISION),
+]
+Spec = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="What is to be done now, added to the original task.", rich_help_panel=_DECISION),
+]
+Accept = Annotated[
+    bool,
+    typer.Option("--accept", help="Accept its last answer with a waiver: never verified.", rich_help_panel=_DECISION),
+]
+Answer = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Accept this answer, with a waiver.", rich_help_panel=_DECISION),
+]
+HaltedTask = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="ID",
+        help="The task that it is about. Default: the one whose halt is behind the root's.",
+        rich_help_panel=_DECISION,
+    ),
+]
+Reason = Annotated[str | None, typer.Option(metavar="TEXT", help="Why, for the record.", rich_help_panel=_DECISION)]
+By = Annotated[str | None, typer.Option(metavar="NAME", help="Who decides, for the record.", rich_help_panel=_DECISION)]
 Db = Annotated[
     Path | None,
     typer.Option(

@@ -23,7 +23,19 @@ from .problems import FAILED, STOPPED
 
 __all__ = ("print_json", "report", "resume_command", "told_questions")
 
-_SHOWN = ("output", "success", "verified", "halt", "partial", "attempts", "usage", "traces", "report", "verdict")
+_SHOWN = (
+    "output",
+    "success",
+    "verified",
+    "waived_by",
+    "halt",
+    "partial",
+    "attempts",
+    "usage",
+    "traces",
+    "report",
+    "verdict",
+)
 
 
 def resume_command(thread: str, db: str | None) -> str:
@@ -64,7 +76,7 @@ def report(
             say(line)
         return FAILED
     if not outcome.values.get("success"):
-        _tell_halt(outcome.values, resume.replace(" resume ", " show ", 1))
+        _tell_halt(outcome.values, resume)
         return FAILED
     if not as_json:
         _print_answer(worded(outcome.values) if worded else str(outcome.values.get("output") or ""))
@@ -81,13 +93,16 @@ def _tell_accepted(values: Mapping[str, Any], thread: str, *, quiet: bool) -> No
     verified = bool(values.get("verified"))
     if quiet and verified:
         return
-    line = Text.assemble(("✓ checked", "green") if verified else ("✓ not checked", "yellow"))
+    waived_by = values.get("waived_by")
+    unchecked = f"✓ waived by {one_line(waived_by)}" if waived_by else "✓ not checked"
+    line = Text.assemble(("✓ checked", "green") if verified else (unchecked, "yellow"))
     if not quiet:
         line.append(f"  {_spent(values)}  thread {one_line(thread)}", "dim")
     stderr().print(line, soft_wrap=True)
 
 
-def _tell_halt(values: Mapping[str, Any], show: str) -> None:
+def _tell_halt(values: Mapping[str, Any], resume: str) -> None:
+    show, go_on = (one_line(resume.replace(" resume ", f" {verb} ", 1)) for verb in ("show", "continue"))
     console = stderr()
     halt = None if values.get("halt") is None else Halt.model_validate(values["halt"])
     if halt is None:
@@ -108,7 +123,9 @@ def _tell_halt(values: Mapping[str, Any], show: str) -> None:
             Text.assemble(f"  {part.task_id} ", (f"({checked}) ", "dim"), one_line(part.task)), soft_wrap=True
         )
         console.print(Text("    " + visible(part.text).replace("\n", "\n    ")), soft_wrap=True)
-    console.print(Text(f"  {_spent(values)}  see: {one_line(show)}", "dim"), soft_wrap=True)
+    console.print(Text(f"  {_spent(values)}", "dim"), soft_wrap=True)
+    console.print(Text(f"  see: {show}", "dim"), soft_wrap=True)
+    console.print(Text(f"  go on with: {go_on} --hint TEXT", "dim"), soft_wrap=True)
 
 
 def _spent(values: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from ..demo import render_table
+from ..halted import put_back
 from ..solver import RecursiveSolver
 from ..view.growing import GrowingTree, LiveTree
 from ..view.safe import clean
@@ -63,6 +64,21 @@ class Session:
             "configurable": {"thread_id": thread},
             "metadata": settings.metadata(),
         }
+
+    def continue_from_halt(self, decision: Mapping[str, Any], task_id: str | None, output: Output) -> None:
+        """Have a run that halted go on as a person decided, and tell what it came to.
+
+        Args:
+            decision: Fields of Intervention.
+            task_id: The task that it is about; None for the one behind the halt.
+            output: What is written where.
+
+        Raises:
+            RecursiveSolverError: It did not halt, or the decision cannot be carried out.
+            typer.Exit: There is no accepted answer.
+        """
+        self.config = put_back(self.solver, self.config, decision, task_id)
+        self.run(None, output)
 
     def run(self, input: Any, output: Output) -> None:
         """Run it and tell what it came to.

@@ -52,6 +52,15 @@ def rejected() -> RecursiveSolver:
     return create_recursive_solver(solver=answer, verifiers=[never], policy=SolvePolicy(max_attempts=2))
 
 
+def hinted() -> RecursiveSolver:
+    """Its second part is rejected until there is a hint."""
+
+    def accepts(task: Any, result: str, attempt: int) -> bool:
+        return task.id.split("_")[0] != "t.2" or bool(task.hints)
+
+    return create_recursive_solver(solver=answer, decomposer=split, verifiers=[accepts])
+
+
 def asking() -> RecursiveSolver:
     def ask(task: Any) -> str:
         return f"you said {interrupt(f'what of {task.id}?')}" if task.depth else str(task)

@@ -176,11 +176,15 @@ def test_a_task_whose_time_was_up_goes_on(run: Run, go: Go, config: Any) -> None
 
 
 def test_a_stopped_task_goes_on(config: Any) -> None:
-    work = Work()
-    graph = work.solver(InMemorySaver(), policy=QUIET, prechecks=[lambda task: stop_task(graph, config, "t") or True])
-    assert graph.invoke("alone", config)["halt"].type == "cancelled"
-    graph = work.solver(graph.checkpointer, policy=QUIET)
-    assert continue_from_halt(graph, config, "retry")["output"] == "alone"
+    work, saver = Work(), InMemorySaver()
+
+    def stops_itself(task: Any) -> bool:
+        stop_task(stopping, config, "t")
+        return True
+
+    stopping = work.solver(saver, policy=QUIET, prechecks=[stops_itself])
+    assert stopping.invoke("alone", config)["halt"].type == "cancelled"
+    assert continue_from_halt(work.solver(saver, policy=QUIET), config, "retry")["output"] == "alone"
 
 
 def test_again_and_again(run: Run, go: Go, saver: Any, config: Any) -> None:
@@ -272,7 +276,6 @@ class TestRefusals:
 
     @pytest.mark.parametrize("task_id", ["t.1", "t.9", "nonsense"])
     def test_a_task_that_did_not_halt(self, run: Run, go: Go, config: Any, task_id: str) -> None:
-        graph = Work(second_needs_hint).solver(InMemorySaver(), policy={**QUIET, "on_child_failure": "best_effort"})
         graph = Work(lambda task: task.id == "t.2" or "_fix" in task.id).solver(InMemorySaver(), policy=QUIET)
         run(graph, "job", config)
         with pytest.raises(UnknownTaskError, match=rf"no task '{task_id}' has halted: those that did are t, t\.2"):
