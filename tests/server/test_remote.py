@@ -44,9 +44,8 @@ def hosting(remote: RemoteGraph) -> Any:
 
 
 def test_as_a_node(remote: RemoteGraph, config: RunnableConfig) -> None:
-    host = hosting(remote)
-    assert host.invoke({"task": "a and err b"}, config) == {"task": "a and err b", "output": "a!; err b!", "price": 10}
-    assert host.invoke({"task": "c"}, config)["output"] == "c!"
+    result = hosting(remote).invoke({"task": "a and err b"}, config)
+    assert result == {"task": "a and err b", "output": "a!; err b!", "price": 10}
 
 
 async def test_as_a_node_on_the_event_loop(server: DevServer, config: RunnableConfig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -61,9 +62,16 @@ class DevServer:
             self.process = subprocess.Popen(
                 command, cwd=self.folder, env=self.env, stdout=log, stderr=log, start_new_session=True
             )
+        try:
+            self._wait(self.process)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_SECONDS
         while not self.answers():
-            assert self.process.poll() is None, f"the server ended:\n{self.output()}"
+            assert process.poll() is None, f"the server ended:\n{self.output()}"
             assert time.monotonic() < deadline, f"the server does not answer:\n{self.output()}"
             time.sleep(0.1)
 
@@ -76,7 +84,8 @@ class DevServer:
     def kill(self) -> None:
         """End it as a crash would, and everything it started."""
         if self.process is not None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             self.process = None
 

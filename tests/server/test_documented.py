@@ -1,8 +1,12 @@
-"""The repository's own langgraph.json: a ready graph that is made of settings, not of code."""
+"""The repository's own langgraph.json, with its ready graph made of settings, and the README's."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,23 +16,42 @@ from langgraph_sdk.client import LangGraphClient
 
 from dev_server import DevServer
 
-CONFIG = Path(__file__).parents[2] / "langgraph.json"
+ROOT = Path(__file__).parents[2]
+SECTION = (ROOT / "README.md").read_text().split("### langgraph dev\n")[1].split("\n## ")[0]
 NO_MODEL = (
     "no model is named: set LANGGRAPH_RECURSIVE_MODEL where the server is started, or `model` in the context of the "
     "run, to a name such as 'anthropic:claude-sonnet-4-5', or to 'embedded' for a try"
 )
 
 
+def block(kind: str) -> str:
+    """The README's only block of a kind."""
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", SECTION, re.DOTALL)
+    return str(found)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    running = DevServer(tmp_path_factory.mktemp("ready"), CONFIG, {"LANGGRAPH_RECURSIVE_MAX_DEPTH": "0"})
+    folder = tmp_path_factory.mktemp("documented")
+    config = json.loads((ROOT / "langgraph.json").read_text())
+    config["graphs"].update(json.loads(block("json"))["graphs"])
+    (folder / "langgraph.json").write_text(json.dumps(config))
+    (folder / "agent.py").write_text(block("python"))
+    running = DevServer(folder, folder / "langgraph.json", {"LANGGRAPH_RECURSIVE_MAX_DEPTH": "0"})
     running.start()
     yield running
     running.kill()
 
 
+def test_the_readmes_client_prints_what_it_promises(server: DevServer) -> None:
+    program = block("py").replace("http://127.0.0.1:2024", server.url)
+    done = subprocess.run([sys.executable, "-c", program], env=server.env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [line[2:] for line in program.splitlines() if line.startswith("# ")]
+
+
 async def test_it_starts_and_shows_itself_without_a_model(client: LangGraphClient, thread: str) -> None:
-    (assistant,) = await client.assistants.search()
+    (assistant,) = await client.assistants.search(graph_id="recursive_solver")
     assert assistant["name"] == "recursive_solver"
     schemas: Any = await client.assistants.get_schemas(assistant["assistant_id"])
     assert "task" in schemas["input_schema"]["properties"]
