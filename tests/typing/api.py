@@ -18,6 +18,7 @@ from langgraph_recursive.graph import (
     SimpleRecursiveAgent,
     SolvePolicy,
     SolveResult,
+    continue_from_halt,
     create_recursive_solver,
     estimate,
     solver_tool,
@@ -27,6 +28,7 @@ from langgraph_recursive.state import (
     Answer,
     Attempt,
     Halt,
+    Intervention,
     Partial,
     SolveTrace,
     SubTask,
@@ -53,6 +55,9 @@ assert_type(solver.stream("task"), Iterator[Any])
 assert_type(solver.astream("task"), AsyncIterator[Any])
 solver.invoke("task", {"configurable": {"thread_id": "1"}})
 solver.invoke({"task": "task"})
+assert_type(
+    continue_from_halt(solver, {"configurable": {"thread_id": "1"}}, Intervention(hint="look again")), dict[str, Any]
+)
 assert_type(estimate(solver.policy), Estimate)
 assert_type(solver_tool(solver, name="solve"), BaseTool)
 assert_type(ChatPromptTemplate.from_template("{task}") | solver, RunnableSerializable[dict[str, Any], Any])
