@@ -93,8 +93,9 @@ def create_recursive_solver(
             passes on resolved artifacts only.
         artifact_resolver: Finds the artifacts that reports refer to, such as `StoreArtifacts`. Each is a required check
             of the answer; without a resolver no artifact can be told, and such a report is not accepted.
-        context_store: Keeps the snapshots that briefs grant with `context_refs`; by default it is in `store`. Who the
-            user is, `user_id` in the Runtime context or in `config["configurable"]` says.
+        context_store: Keeps the snapshots that briefs grant with `context_refs`; by default it is in `store`, or in the
+            store of the graph or server that the solver runs in. Who the user is, `user_id` in the Runtime context or
+            in `config["configurable"]` says.
         policy: The limits.
         checkpointer: LangGraph saver; needed to resume.
         store: LangGraph store, for the parts and for context snapshots.

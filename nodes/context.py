@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
+from langgraph.store.base import BaseStore
 from langgraph.types import RetryPolicy
 from pydantic import BaseModel
 
@@ -26,6 +27,7 @@ from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation import ValidationPlan
 
 from .call import Call, CallFailed, Target, TryAgain, delay, read_in, receipt_of
+from .context_store import ContextStore
 from .current import current_context, entered
 from .effects import Body, Invoke, Start, gather
 from .policy import SolvePolicy
@@ -49,6 +51,7 @@ class Context:
         policy: The limits.
         given: The graph's input channels.
         control: LangGraph's control of the run, through which it can be drained.
+        store: LangGraph's store of the run: the solver's, or that of the graph or server it runs in.
         task: The attempt at work; None only in `admit`, before there is one.
         deadline: `time.monotonic()` value at which the task's time is up.
         until: The same for the component call under way.
@@ -68,6 +71,7 @@ class Context:
     policy: SolvePolicy
     given: Mapping[str, Any] = field(default_factory=dict)
     control: RunControl | None = None
+    store: BaseStore | None = None
     task: Task | None = None
     deadline: float | None = None
     until: float | None = None
@@ -94,6 +98,13 @@ class Context:
             self.run.end_after(self.policy.budget.max_seconds - elapsed)
         limit = self.policy.max_task_seconds
         self.deadline = self.run.limit(task, None if limit is None else max(0.0, limit - elapsed))
+
+    @property
+    def contexts(self) -> ContextStore | None:
+        """Where granted snapshots are kept: in the solver's context store, else in the store of the run."""
+        if self.parts.contexts is None and self.store is not None:
+            return ContextStore(self.store)
+        return self.parts.contexts
 
     @property
     def attempt(self) -> Task:

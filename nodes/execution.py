@@ -85,7 +85,12 @@ class Execution:
         self.state = TaskState.model_validate(values.get("state") or TaskState())
         self.nested = "|" in config.get("configurable", {}).get("checkpoint_ns", "")
         self.context = Context(
-            run=self.run, parts=node.parts, policy=self.run.policy, given=values, control=get_runtime().control
+            run=self.run,
+            parts=node.parts,
+            policy=self.run.policy,
+            given=values,
+            control=get_runtime().control,
+            store=get_runtime().store,
         )
         if node.name != "admit":  # which works on the task it is given, not on the last run's
             self.context.at(self.state.attempt, elapsed=self.state.elapsed)

@@ -54,7 +54,9 @@ def _let_stand(state: TaskState, decision: Intervention) -> Update:
 def _told(update: Update, decision: Intervention, context: Context) -> Update:
     """Tell of the decision: what was given of it, and the attempt that follows."""
     following = update.get("attempt")
-    given: dict[str, Any] = {name: value if isinstance(value, dict) else cut(value) for name, value in plain(decision).items()}
+    given: dict[str, Any] = {
+        name: value if isinstance(value, dict) else cut(value) for name, value in plain(decision).items()
+    }
     given |= {"decision": decision.decision, "by": decision.by, "fix": following.id if following else None}
     context.emit("intervened", **given)
     return update

@@ -104,7 +104,7 @@ class _Reading:
             raise ContextReadError("context references are read inside a component that a solver calls", field="ref")
         if context.plan is not None:
             raise ContextReadError("validators read no context references, only what the task has read", field="ref")
-        store, owner = context.parts.contexts, context.task.owner
+        store, owner = context.contexts, context.task.owner
         if store is None or owner is None:
             raise ContextReadError("the solver has no context_store", field="context_store")
         if ref not in context.task.brief.context_refs:
@@ -151,12 +151,12 @@ def _refused(ref: ContextRef, reason: str) -> ContextReadError:
 def readable_refs(task: Task) -> list[ContextRef]:
     """The references that a task may read here and now; none without a store to read them from."""
     context = current_context()
-    return list(task.brief.context_refs) if context is not None and context.parts.contexts is not None else []
+    return list(task.brief.context_refs) if context is not None and context.contexts is not None else []
 
 
 async def entries_read(state: TaskState, context: Context) -> list[Entry]:
     """What this attempt really read, for its validators; references that it did not read are not opened for them."""
-    store, owner = context.parts.contexts, context.attempt.owner
+    store, owner = context.contexts, context.attempt.owner
     reads = [read for read in state.context_reads if read.attempt == context.attempt.attempt]
     if store is None or owner is None:
         return []

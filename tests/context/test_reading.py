@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 
 from context_kit import CONFIG, OWNER, REF, TEXT, granted, read_call, snapshots, state_of
@@ -110,6 +111,17 @@ def test_outside_a_run_nothing_is_read() -> None:
 def test_without_a_store_nothing_is_read(run: Run) -> None:
     solver = create_recursive_solver(solver=lambda task: read_context(task, REF), policy=SolvePolicy(max_attempts=1))
     assert "no context_store" in detail(run(solver, granted(), CONFIG))
+
+
+def test_the_store_of_the_graph_that_it_runs_in_serves_too(run: Run) -> None:
+    store = InMemoryStore()
+    ContextStore(store).put(TEXT, owner=OWNER, ref_id="notes")
+    solver = create_recursive_solver(solver=lambda task: read_context(task, REF))
+    host = StateGraph(dict)
+    host.add_node("read", lambda state: {"found": solver.invoke(granted())["output"]})
+    host.add_edge(START, "read")
+    graph = host.compile(store=store, checkpointer=InMemorySaver())
+    assert run(graph, {"x": 1}, CONFIG)["found"] == TEXT
 
 
 def test_the_graphs_store_serves_without_a_context_store(run: Run) -> None:
