@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -117,7 +117,7 @@ def test_the_store_of_the_graph_that_it_runs_in_serves_too(run: Run) -> None:
     store = InMemoryStore()
     ContextStore(store).put(TEXT, owner=OWNER, ref_id="notes")
     solver = create_recursive_solver(solver=lambda task: read_context(task, REF))
-    host = StateGraph(dict)
+    host: Any = StateGraph(cast(Any, dict))
     host.add_node("read", lambda state: {"found": solver.invoke(granted())["output"]})
     host.add_edge(START, "read")
     graph = host.compile(store=store, checkpointer=InMemorySaver())
