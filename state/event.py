@@ -23,7 +23,7 @@ depends on the type; versions to come may add types and fields, so a reader pass
 | `rewound` | the task goes on where a rewind put it | Rewound | |
 | `intervened` | a person has decided about a halt | Intervened | |
 | `budget_spent` | a limit of the budget stands against going on, once for each limit | BudgetSpent | |
-| `accepted`, `halted` | the task has ended | Accepted, Halted | the task, without its sub-tasks' usage |
+| `accepted`, `halted` | the task has ended | Accepted, Halted | the task; its usage without its sub-tasks' |
 | `goal_submitted`, `iteration_completed`, `goal_achieved`, `goal_failed`, `goal_exhausted`, `goal_timed_out` | the \
 simple agent has come so far | Goal | its time, so far |
 """

@@ -45,6 +45,7 @@ class GrowingTree:
     _plans: dict[str, _Plan] = field(default_factory=dict)
     _paused: dict[str, Status] = field(default_factory=dict)
     _run: str | None = None
+    _told: float = 0.0
 
     def roots(self) -> list[TaskView]:
         """The topmost tasks, with all others below them."""
@@ -87,16 +88,22 @@ class GrowingTree:
         if take is None:
             return
         if event["run_id"] != self._run:
-            self._resumed(event["run_id"])
+            self._resumed(event)
+        self._told = event["time"]
         task = self._task(event["task_id"], event["parent_id"])
         take(task, event, event["data"])
         if task.status != "waiting" and task.started is None:
             task.started = event["time"]
 
-    def _resumed(self, run_id: str) -> None:
-        """Forget what went on in the process before: its calls have ended, its questions were answered."""
-        self._run = run_id
+    def _resumed(self, event: Mapping[str, Any]) -> None:
+        """Forget what went on in the process before: its calls have ended, its questions were answered.
+
+        The time between the two is not the tasks' own.
+        """
+        self._run = event["run_id"]
         for task in self.tasks.values():
+            if task.started is not None and not task.over:
+                task.started += event["time"] - self._told
             task.under_way, task.asks = {}, []
             task.status = self._paused.pop(task.id, task.status)
 
@@ -202,9 +209,7 @@ class GrowingTree:
 
     def _ended(self, task: TaskView, event: Mapping[str, Any], status: Status) -> None:
         task.status, task.under_way = status, {}
-        if event["duration_ms"] is not None:
-            task.duration = event["duration_ms"] / 1000
-        elif task.started is not None:
+        if task.started is not None:
             task.duration = event["time"] - task.started
 
     # An agent that is a part of a solver speaks of the solver's task, which goes on; by itself it is the whole run.
@@ -251,10 +256,13 @@ class GrowingTree:
             planned.objective, planned.depends_on = child.brief.objective, child.depends_on
 
 
-def _stretch(task: TaskView) -> float | None:
-    starts = [task.started, *map(_stretch, task.children)]
-    task.started = min((start for start in starts if start is not None), default=None)
-    return task.started
+def _stretch(task: TaskView) -> None:
+    for child in task.children:
+        _stretch(child)
+    family = [task, *task.children]
+    task.started = min((known.started for known in family if known.started is not None), default=None)
+    if task.duration is not None:
+        task.duration = max(known.duration or 0.0 for known in family)
 
 
 def said(attempt: AttemptView, text: str) -> Failure:

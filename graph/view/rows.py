@@ -17,6 +17,7 @@ __all__ = ("Layout", "Line", "evidence_label", "plain")
 _OBJECTIVE_CHARS = 80
 _ANSWER_CHARS = 200
 _SHORTEST = 8
+_WORD = len("waits for a slot")
 _TURNS = {"": "", "├─ ": "│  ", "└─ ": "   "}
 _GAP = "  "
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -66,6 +67,8 @@ class Layout:
         rows, hidden = self._fitting(roots)
         told = [columns(row.task, self.now) for row in rows]
         wide = [max(map(cells, column)) for column in zip(*told, strict=True)] if told else []
+        if wide and self.now is not None:
+            wide[0] = max(wide[0], _WORD)  # so that columns stand still while words change
         room = _room(self.width, wide)
         heads = [self._head(row, room) for row in rows]
         edge = max((cells(plain(head)) for head in heads), default=0)

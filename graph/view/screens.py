@@ -140,7 +140,7 @@ def _told(event: Mapping[str, Any]) -> str | None:
 
 def _started(event: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     limit = f"/{data['max_attempts']}" if "max_attempts" in data else ""
-    return f"attempt {event['attempt']}{limit}  {data['objective']}"
+    return f"attempt {event['attempt']}{limit}: {data['objective']}"
 
 
 def _answer(event: Mapping[str, Any], data: Mapping[str, Any]) -> str:
@@ -148,8 +148,8 @@ def _answer(event: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def _ended(event: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    error = f"  {data['error']}" if data.get("error") else ""
-    return f"{event['duration_ms']} ms  {data['call']}{error}"
+    error = f": {data['error']}" if data.get("error") else ""
+    return f"{event['duration_ms']} ms, {data['call']}{error}"
 
 
 _TOLD: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
@@ -158,13 +158,13 @@ _TOLD: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
     "call_finished": lambda event, data: (
         f"{event['duration_ms']} ms  {data['call']}  {data.get('error') or ''}".rstrip()
     ),
-    "interrupted": lambda event, data: f"asks  {data['value']}",
+    "interrupted": lambda event, data: f"asks: {data['value']}",
     "solved": _answer,
     "aggregated": _answer,
-    "verified": lambda event, data: "  ".join([data["outcome"], *data["issues"]]),
+    "verified": lambda event, data: ": ".join(filter(None, (data["outcome"], "; ".join(data["issues"])))),
     "stalled": lambda event, data: f"exactly as {data['repeats']}",
     "recovering": lambda event, data: f"next {data['fix']}, with {counted(data['failures'], 'failure')} as evidence",
     "budget_spent": lambda event, data: str(data["detail"]),
-    "accepted": lambda event, data: f"{'checked' if data['verified'] else 'not checked'}  {data['answer']}",
+    "accepted": lambda event, data: f"{'checked' if data['verified'] else 'not checked'}: {data['answer']}",
     "halted": lambda event, data: f"{data['halt']}: {data['detail']}",
 }

@@ -28,6 +28,7 @@ _LIGHT = {
     "busy": "#a87412",
     "idle": "#7b8494",
     "work": "#3b76c4",
+    "person": "#8a4fc7",
 }
 _DARK = {
     "bg": "#16191f",
@@ -40,6 +41,7 @@ _DARK = {
     "busy": "#e0b040",
     "idle": "#8b94a5",
     "work": "#6aa5f0",
+    "person": "#b48cf2",
 }
 _FONT = "ui-sans-serif,system-ui,sans-serif"
 

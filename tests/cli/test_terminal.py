@@ -1,45 +1,17 @@
 """On a terminal the tree grows in place."""
 
-import fcntl
-import os
-import pty
 import re
-import select
-import struct
-import termios
 from pathlib import Path
 
 from command_line import command, graph
-
-_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-def on_terminal(
-    arguments: list[str], environment: dict[str, str], rows: int = 40, columns: int = 100
-) -> tuple[int, str]:
-    """Run a command on a terminal of its own; its exit code and all it wrote."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(arguments[0], arguments, {**environment, "TERM": "xterm-256color"})
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    written = b""
-    while select.select([terminal], [], [], 60)[0]:
-        try:
-            chunk = os.read(terminal, 65536)
-        except OSError:  # Linux's way to say that the other side is closed
-            break
-        if not chunk:
-            break
-        written += chunk
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), written.decode()
+from terminal import on_terminal, without_codes
 
 
 def test_the_tree_grows(environment: dict[str, str], db: Path) -> None:
     arguments = command("solve", "the job", *graph("checked"), "--thread", "one", "--db", str(db))
     code, written = on_terminal(arguments, {**environment, "DELAY": "0.3"})
     assert code == 0
-    plain = _CODES.sub("", written)
+    plain = without_codes(written)
     assert "0 of 1 task done" in plain
     assert "0 of 4 tasks done" in plain
     last = plain[plain.rindex("✓ t the job") :]
@@ -54,7 +26,7 @@ def test_a_low_terminal_is_not_overrun(environment: dict[str, str], db: Path) ->
     arguments = command("solve", "the job", *graph("checked"), "--db", str(db))
     code, written = on_terminal(arguments, {**environment, "DELAY": "0.2"}, rows=6, columns=60)
     assert code == 0
-    grown = _CODES.sub("", written[: written.index("answer of t")])
+    grown = without_codes(written[: written.index("answer of t")])
     assert max(map(len, grown.replace("\r", "\n").split("\n"))) <= 60
     assert re.search(r"…  checked +2 attempts  \d calls  \d", grown)  # the task's text gives way, not the columns
 

@@ -13,6 +13,7 @@ from langchain_core.language_models.fake_chat_models import FakeMessagesListChat
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 from rich.console import Console
 
 from langgraph_recursive.graph import (
@@ -194,6 +195,23 @@ def test_a_rewind_takes_attempts_back() -> None:
         told = [(attempt.id, attempt.rewound) for attempt in tree_of(source, run)["t.1"].attempts]
         assert told == [("t.1", False), ("t.1_fix_1", True), ("t.1_fix_2", True), ("t.1_fix_3", False)]
     assert "A rewind took it back" in explain(tree_of("thread", run), "t.1")
+
+
+@pytest.mark.parametrize("source", ["events", "thread"])
+def test_a_persons_decision_after_a_halt_stands_with_the_attempt(source: str) -> None:
+    run = seen(iter([["stalls", "plain"]]), interrupt_on_halt=True)
+    assert tree_of("events", run)["t.1"].status == "asking"
+    for answer in ({"decision": "retry", "hint": HOSTILE, "by": "ann"}, {"decision": "accept", "by": "bob"}):
+        run.events += list(run.graph.stream(Command(resume=answer), CONFIG, stream_mode="custom"))
+    tree = tree_of(source, run)
+    second, third = tree["t.1"].attempts[1:]
+    assert (second.halt, second.next) == ("recovery_stalled", "t.1_fix_2")
+    assert second.decided.startswith("ann: retry, hint <script>")
+    assert third.decided == "bob: accept"
+    assert [(task.id, task.status) for task in tree] == [("t", "checked"), ("t.1", "unchecked"), ("t.2", "checked")]
+    assert "decided by ann: retry" in str(tree)
+    assert "decided by" in tree.html()
+    assert path_of(run.events, "t.1")[-5:] == ["solve", "verify", "recovery", "intervene", "END"]
 
 
 def test_tokens_are_told_per_task() -> None:
