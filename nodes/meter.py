@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import LLMResult
 from langchain_core.tracers.context import register_configure_hook
 
@@ -63,6 +65,7 @@ class Meter(BaseCallbackHandler):
         self.drawn_by = drawn_by
         self.calls_model = calls_model
         self.said = said
+        self.asked: dict[UUID, str] = {}
         self.reserved = Usage()
         self.spent = Usage()
 
@@ -85,38 +88,63 @@ class Meter(BaseCallbackHandler):
 
     def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
         """Reserve a model call."""
-        self._started(kwargs.get("invocation_params") or {})
+        self._started(**kwargs)
 
     def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
         """Reserve a model call."""
-        self._started(kwargs.get("invocation_params") or {})
+        self._started(**kwargs)
 
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        """Count tokens and cost, and note what was said."""
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Count tokens and cost, and note what was said.
+
+        Raises:
+            TaskStopped: Cost is limited and the model has no price: what it costs would never count.
+        """
         for generations in response.generations:
             for generation in generations:
                 message = getattr(generation, "message", None)
                 if isinstance(message, AIMessage):
-                    self._used(message)
+                    self._used(message, self.asked.get(run_id, ""))
                     if self.said is not None:
                         self.said(message)
 
-    def _started(self, parameters: dict[str, Any]) -> None:
+    def _started(
+        self,
+        *,
+        run_id: UUID,
+        invocation_params: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        parameters = invocation_params or {}
         tokens = next((parameters[name] for name in _LIMITS if isinstance(parameters.get(name), int)), 0)
         more = 1 if self.spent.model_calls or not self.calls_model else 0
         self._reserve(Usage(llm_calls=more, output_tokens=tokens))
+        self.asked[run_id] = str((metadata or {}).get("ls_model_name") or "")
         self.spent += Usage(model_calls=1)
 
-    def _used(self, message: AIMessage) -> None:
+    def _used(self, message: AIMessage, asked: str) -> None:
         usage = message.usage_metadata
         if not usage or usage.get("total_cost") == 0:  # LangChain marks a cached answer so: nothing was spent
             return
-        name = str(message.response_metadata.get("model_name", ""))
-        self.spent += Usage(
-            input_tokens=usage["input_tokens"],
-            output_tokens=usage["output_tokens"],
-            cost=self.price(name, usage) if self.price is not None else 0.0,
-        )
+        self.spent += Usage(input_tokens=usage["input_tokens"], output_tokens=usage["output_tokens"])
+        name = str(message.response_metadata.get("model_name") or asked)
+        self.spent += Usage(cost=self._cost(name, usage))
+
+    def _cost(self, model: str, usage: UsageMetadata) -> float:
+        if self.price is None:
+            return 0.0
+        limit = self.ledger.budget.max_cost
+        try:
+            return self.price(model, usage)
+        except LookupError as error:
+            if limit is None:
+                raise
+            detail = (
+                f"max_cost = {limit:g} cannot hold: there is no price for the model {model!r}; give it one with "
+                "SolvePolicy(price=lambda model, usage: ...), or leave max_cost out"
+            )
+            raise TaskStopped("budget_exhausted", detail) from error
 
     def _reserve(self, wanted: Usage) -> None:
         if reason := self.ledger.reserve(self.run, wanted, drawn_by=self.drawn_by):

@@ -104,7 +104,8 @@ class SolvePolicy(Given):
     """What the whole run may spend: model calls, tokens, cost, time, tasks."""
 
     price: Price | None = None
-    """`(model name, usage_metadata) -> cost`. None uses the list of `genai-prices` where `max_cost` is set."""
+    """`(model name, usage_metadata) -> cost`; it raises LookupError for a model that it has no price for. None uses the
+    list of `genai-prices` where `max_cost` is set."""
 
     approve_over: int | None = Field(None, ge=0)
     """Ask a person (LangGraph `interrupt`) before a run whose worst case (`estimate`) is over this many calls."""

@@ -12,7 +12,7 @@ from langgraph_recursive.state.errors import MissingDependencyError
 __all__ = ("Price", "listed_price", "require_price_list")
 
 Price = Callable[[str, UsageMetadata], float]
-"""`(model name, usage) -> cost`. A model it does not know costs what it says, 0 for instance."""
+"""`(model name, usage) -> cost`. It raises LookupError for a model that it has no price for."""
 
 
 def require_price_list() -> None:
@@ -29,16 +29,14 @@ def require_price_list() -> None:
 
 
 def listed_price(model: str, usage: UsageMetadata) -> float:
-    """The price list of the package `genai-prices` (extra `prices`), in US dollars; 0 for a model it does not list.
+    """The price list of the package `genai-prices` (extra `prices`), in US dollars.
 
     Raises:
+        LookupError: It does not list the model.
         MissingDependencyError: The package is not installed.
     """
     require_price_list()
     from genai_prices import Usage, calc_price
 
-    try:
-        found = calc_price(Usage(input_tokens=usage["input_tokens"], output_tokens=usage["output_tokens"]), model)
-    except LookupError:
-        return 0.0
+    found = calc_price(Usage(input_tokens=usage["input_tokens"], output_tokens=usage["output_tokens"]), model)
     return float(found.total_price)

@@ -19,7 +19,8 @@ class Budget(Given):
         max_llm_calls: Model calls as LangChain reports them, and one for each call of a part in which it saw none: a
             plain function may call a model unseen. Tools and commands do not count.
         max_tokens: Tokens read and written, as far as providers report them.
-        max_cost: Cost in the currency of the price function (`SolvePolicy.price`).
+        max_cost: Cost in the currency of the price function (`SolvePolicy.price`). A call of a model without a price
+            ends its task: else the limit could not hold.
         max_seconds: Wall time of the run in seconds; time between a kill and the resume does not count.
         max_tasks: Tasks started, the root included.
     """

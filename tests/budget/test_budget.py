@@ -152,6 +152,39 @@ def test_limits_on_tokens_and_cost_stop_the_next_call(budget: Budget) -> None:
     assert len(model.calls) == 1
 
 
+class Named(ScriptedChatModel):
+    """A model with a name, as providers' models have."""
+
+    model: str
+
+
+def priced(model: ScriptedChatModel, **policy: Any) -> dict[str, Any]:
+    solver = create_recursive_solver(solver=llm_solver(model), policy=SolvePolicy(**policy))
+    result: dict[str, Any] = solver.invoke("job")
+    return result
+
+
+def test_a_model_of_the_price_list_costs_what_the_list_says() -> None:
+    model = Named(model="gpt-4o", answers=["hello"], usage=(1_000_000, 0))
+    assert priced(model, budget=Budget(max_cost=100))["usage"].cost > 0
+
+
+@pytest.mark.parametrize("price", [None, lambda name, usage: {"another": 1.0}[name]], ids=["the list", "a function"])
+def test_a_model_without_a_price_ends_the_run_when_cost_is_limited(price: Any) -> None:
+    model = Named(model="home-made", answers=["hello"], repeat=True, usage=(10, 5))
+    result = priced(model, budget=Budget(max_cost=1), price=price)
+    assert (result["success"], result["halt"].type) == (False, "budget_exhausted")
+    assert "max_cost = 1 cannot hold: there is no price for the model 'home-made'" in result["halt"].detail
+    assert "SolvePolicy(price=" in result["halt"].detail
+    assert len(model.calls) == 1
+    assert (result["usage"].input_tokens, result["usage"].output_tokens) == (10, 5)
+
+
+def test_a_model_without_a_price_is_no_matter_when_cost_is_not_limited() -> None:
+    model = Named(model="home-made", answers=["hello"], usage=(10, 5))
+    assert priced(model, budget=Budget(max_tokens=100))["success"]
+
+
 def test_a_resume_does_not_forget_what_was_spent(tmp_path: Path) -> None:
     """The machinery fails in the middle; what is left after it is what was left before."""
     calls: list[str] = []
