@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
 
 from langgraph_recursive.nodes.intervene import check_intervention
 from langgraph_recursive.state.errors import FinishedThreadError, InvalidInputError, UnknownTaskError
@@ -84,8 +85,8 @@ async def acontinue_from_halt(
         The outputs, as `graph.ainvoke` gives them.
     """
     decision, thread = read_intervention(intervention), StoredThread(graph, config, "continue_from_halt")
-    values = _values(await thread.alast_run(), thread.graph, decision, task_id)
-    await graph.aupdate_state(thread.config, values, as_node="admit")
+    command = _going_on(await thread.alast_run(), thread.graph, decision, task_id)
+    await graph.aupdate_state(thread.config, command, as_node="admit")
     outputs: dict[str, Any] = await thread.graph.ainvoke(None, _unbounded(config), **kwargs)
     return outputs
 
@@ -98,8 +99,8 @@ def put_back(
     The arguments and errors are those of `continue_from_halt`.
     """
     decision, thread = read_intervention(intervention), StoredThread(graph, config, "continue_from_halt")
-    values = _values(thread.last_run(), thread.graph, decision, task_id)
-    graph.update_state(thread.config, values, as_node="admit")
+    command = _going_on(thread.last_run(), thread.graph, decision, task_id)
+    graph.update_state(thread.config, command, as_node="admit")
     return _unbounded(config)
 
 
@@ -108,8 +109,8 @@ def _unbounded(config: RunnableConfig) -> RunnableConfig:
     return merge(config, {"recursion_limit": _ANY_DECISION})
 
 
-def _values(run: LastRun, graph: RecursiveSolver, decision: Intervention, task_id: str | None) -> dict[str, Any]:
-    """The root's channels from which the run goes on.
+def _going_on(run: LastRun, graph: RecursiveSolver, decision: Intervention, task_id: str | None) -> Command[str]:
+    """The root's channels from which the run goes on, and the node.
 
     Raises:
         RecursiveSolverError: It did not halt, there is no such task, or the decision cannot be carried out.
@@ -126,7 +127,7 @@ def _values(run: LastRun, graph: RecursiveSolver, decision: Intervention, task_i
             "decision = 'stop': the run has ended already; retry it, or accept an answer", field="decision"
         )
     check_intervention(decision, halted[chain], run.policy, graph.parts)
-    return run.values(run.tree.going_on(chain, decision), run.tree.last_open(run.root.task.root_ref))
+    return run.put_back(run.tree.going_on(chain, decision), run.tree.last_open(run.root.task.root_ref))
 
 
 def _halt_of(run: LastRun) -> Halt:

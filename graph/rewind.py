@@ -8,15 +8,13 @@ run goes on from it like any other that was cut off.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
 
-from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.rewinding import RewindPoint
-from langgraph_recursive.state.task_state import NodeName
 from langgraph_recursive.state.trace import SolveTrace
 
 from .thread import LastRun, StoredThread
@@ -58,9 +56,9 @@ def rewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "
         InvalidInputError: The solver is embedded in another graph, or `to` is no point.
     """
     thread = _checked(graph, config, to)
-    plan = _planned(thread.last_run(), task_id, to)
-    graph.update_state(thread.config, plan.values, as_node=plan.as_node)
-    return plan.task_id
+    again, command = _put_back(thread.last_run(), task_id, to)
+    graph.update_state(thread.config, command, as_node="admit")
+    return again
 
 
 async def arewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "admit") -> str:
@@ -76,18 +74,9 @@ async def arewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPo
         The id under which the task runs again.
     """
     thread = _checked(graph, config, to)
-    plan = _planned(await thread.alast_run(), task_id, to)
-    await graph.aupdate_state(thread.config, plan.values, as_node=plan.as_node)
-    return plan.task_id
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is to be stored: the root's new values, and as whose they are."""
-
-    task_id: str
-    values: dict[str, Any]
-    as_node: NodeName
+    again, command = _put_back(await thread.alast_run(), task_id, to)
+    await graph.aupdate_state(thread.config, command, as_node="admit")
+    return again
 
 
 def _checked(graph: Any, config: RunnableConfig, to: str) -> StoredThread:
@@ -99,8 +88,8 @@ def _checked(graph: Any, config: RunnableConfig, to: str) -> StoredThread:
     return thread
 
 
-def _planned(run: LastRun, task_id: str, to: RewindPoint) -> _Plan:
-    """Work out the root's new state."""
+def _put_back(run: LastRun, task_id: str, to: RewindPoint) -> tuple[str, Command[str]]:
+    """Under which id the task runs again, and the root's channels from which it does."""
     again, state = run.tree.rewound(task_id, to)
     trace = SolveTrace(
         type="REWOUND",
@@ -109,7 +98,4 @@ def _planned(run: LastRun, task_id: str, to: RewindPoint) -> _Plan:
         task_id=again.id,
         time=time.time(),
     )
-    values = run.values(state, run.tree.root_moment(task_id, to), trace)
-    if state.resume_at != "admit":
-        return _Plan(again.id, values, "admit")
-    return _Plan(again.id, {**values, "attempt": plain(state.attempt)}, "recovery")
+    return again.id, run.put_back(state, run.tree.root_moment(task_id, to), trace)

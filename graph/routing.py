@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from langgraph.graph import END
 
 from langgraph_recursive.state.task_state import TaskState
@@ -16,12 +13,9 @@ __all__ = (
     "after_intervene",
     "after_recovery",
     "after_review",
+    "after_subtasks",
     "after_verify",
 )
-
-
-def _of(channels: Mapping[str, Any]) -> TaskState:
-    return TaskState.model_validate(channels["state"])
 
 
 def _halted(state: TaskState) -> str | None:
@@ -31,23 +25,25 @@ def _halted(state: TaskState) -> str | None:
     return "intervene" if state.asking else END
 
 
-def after_admit(channels: Mapping[str, Any]) -> str:
+def after_admit(state: TaskState) -> str:
     """A refused spec ends the task; else its answer is made, or it goes on where a rewind put it."""
-    state = _of(channels)
     if state.resume_at is not None:
         return state.resume_at
     return _halted(state) or state.attempt.start
 
 
-def after_decompose(channels: Mapping[str, Any]) -> str:
+def after_decompose(state: TaskState) -> str:
     """A plan runs as sub-tasks; without one the task is solved directly."""
-    state = _of(channels)
     return _halted(state) or ("subtasks" if state.plan else "solve")
 
 
-def after_review(channels: Mapping[str, Any]) -> str:
+def after_subtasks(state: TaskState) -> str:
+    """Whatever the children came to, it is judged."""
+    return "review"
+
+
+def after_review(state: TaskState) -> str:
     """Reports are decided on one by one; then actions run, or the task is planned anew, aggregated or ended."""
-    state = _of(channels)
     if halted := _halted(state):
         return halted
     if state.out_of_budget is not None:
@@ -59,22 +55,21 @@ def after_review(channels: Mapping[str, Any]) -> str:
     return "subtasks" if state.open_actions else "aggregate"
 
 
-def after_answer(channels: Mapping[str, Any]) -> str:
+def after_answer(state: TaskState) -> str:
     """An answer is verified; a report without one has ended the task."""
-    return _halted(_of(channels)) or "verify"
+    return _halted(state) or "verify"
 
 
-def after_verify(channels: Mapping[str, Any]) -> str:
+def after_verify(state: TaskState) -> str:
     """An accepted answer or a validator's error ends the task; a rejected one is recovered, as is the gate's error."""
-    state = _of(channels)
     return _halted(state) or (END if state.ended else "recovery")
 
 
-def after_recovery(channels: Mapping[str, Any]) -> str:
+def after_recovery(state: TaskState) -> str:
     """The next attempt is admitted like the first."""
-    return _halted(_of(channels)) or "admit"
+    return _halted(state) or "admit"
 
 
-def after_intervene(channels: Mapping[str, Any]) -> str:
+def after_intervene(state: TaskState) -> str:
     """A person has the task go on with another attempt, or ends it: accepted with a waiver, or halted."""
-    return END if _of(channels).ended else "admit"
+    return END if state.ended else "admit"

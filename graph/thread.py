@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import Command
 
 from langgraph_recursive.nodes.outcome import no_outputs
 from langgraph_recursive.state._model import plain
@@ -25,6 +26,7 @@ from langgraph_recursive.state.trace import SolveTrace
 
 from .history import raised_policy, records
 from .moments import RunTree, namespace_of
+from .routing import after_admit
 from .solver import RecursiveSolver
 
 __all__ = ("LastRun", "StoredThread")
@@ -138,8 +140,8 @@ class LastRun:
         self.policy = raised_policy(thread.graph.policy, records(checkpoints))
         self.tree = RunTree(checkpoints, self.root.task, self.policy.max_attempts)
 
-    def values(self, state: TaskState, then: CheckpointTuple, *log: SolveTrace) -> dict[str, Any]:
-        """What the root's channels become when it goes on from a state: what was spent stays spent.
+    def put_back(self, state: TaskState, then: CheckpointTuple, *log: SolveTrace) -> Command[str]:
+        """What the root's channels become when it goes on from a state, and at which node: what was spent stays spent.
 
         Args:
             state: The root's state.
@@ -155,7 +157,9 @@ class LastRun:
                 "context_reads": distinct_reads([*root.reads, *state.context_reads]),
             }
         )
-        return {**no_outputs(), "state": plain(state), **self._messages(then)}
+        attempt = {"attempt": plain(state.attempt)} if state.resume_at == "admit" else {}
+        values = {**no_outputs(), **attempt, "state": plain(state), **self._messages(then)}
+        return Command(update=values, goto=after_admit(state))
 
     def _messages(self, then: CheckpointTuple) -> dict[str, Any]:
         """Take the conversations back too: the answer that is gone, and what an `agent_parent` said since."""

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphInterrupt
 from langgraph.runtime import get_runtime
+from langgraph.types import Command
 
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.brief import ROOTS_ANCHOR
@@ -79,6 +80,7 @@ class Execution:
         self.run = run_of(config)
         self.run.called_by(*_caller(config))
         self.name = node.name
+        self.route = node.route
         self.solver_name = node.solver_name
         self.started = time.monotonic()
         # A stored value may come back as plain data (strict msgpack, a server); an instance passes as it is.
@@ -111,8 +113,11 @@ class Execution:
             return self.context.task.parent_id is not None
         return bool((self.context.given.get("attempt") or {}).get("parent_id"))
 
-    def finish(self, update: Update) -> dict[str, Any]:
-        """Give what the node writes: its task's state, the outputs when the root has ended, and the next attempt."""
+    def finish(self, update: Update) -> Command[str]:
+        """Give what the node writes, and the node that comes next.
+
+        Written are its task's state, the outputs when the root has ended, and the next attempt.
+        """
         before = update.pop("state", self.state)
         channels = {"attempt": plain(update.pop("attempt"))} if "attempt" in update else {}
         after = self._merged(before, update)
@@ -122,7 +127,9 @@ class Execution:
         if self.context.said:
             channels["parent_messages"] = self.context.said
         self._tell_goals(after)
-        return {"state": Written(after), **channels, **self._outputs(before, after)}
+        written = {"state": Written(after), **channels, **self._outputs(before, after)}
+        # Said here, where the state is at hand: a conditional edge has LangGraph copy and update every channel first.
+        return Command(update=written, goto=self.route(after))
 
     def _merged(self, before: TaskState, update: Update) -> TaskState:
         """The state with what the body changed, and what the execution spent, logged and read."""

@@ -125,10 +125,11 @@ class Ledger:
 
     def _reason(self, account: _Account, wanted: Usage, *, ours: int) -> str | None:
         budget, known = self.budget, account.committed
-        held = sum(account.held.values()) - ours
-        if budget.max_llm_calls is not None and known.llm_calls + held + wanted.llm_calls > budget.max_llm_calls:
-            kept = f", {held} kept back for answers and verdicts under way" if held else ""
-            return f"max_llm_calls = {budget.max_llm_calls}: {known.llm_calls} spent or in flight{kept}"
+        if budget.max_llm_calls is not None:
+            held = sum(account.held.values()) - ours
+            if known.llm_calls + held + wanted.llm_calls > budget.max_llm_calls:
+                kept = f", {held} kept back for answers and verdicts under way" if held else ""
+                return f"max_llm_calls = {budget.max_llm_calls}: {known.llm_calls} spent or in flight{kept}"
         if budget.max_tasks is not None and known.tasks + wanted.tasks > budget.max_tasks:
             return f"max_tasks = {budget.max_tasks}: {known.tasks} started"
         if not (wanted.llm_calls or wanted.output_tokens):

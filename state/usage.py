@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ._model import Data
 
@@ -47,10 +46,7 @@ class Usage(Data):
         return _counted(self, other, lambda one, two: max(0, one - two))
 
 
-_FIELDS = tuple(Usage.model_fields)
-
-
 def _counted(one: Usage, two: Usage, count: Callable[[float, float], float]) -> Usage:
     # Counts of counts are counts: nothing to validate again, and a run adds up thousands of times.
-    counts: dict[str, Any] = {name: count(one.__dict__[name], two.__dict__[name]) for name in _FIELDS}
-    return Usage.model_construct(**counts)
+    counts = {name: count(getattr(one, name), value) for name, value in two if value}
+    return one.model_copy(update=counts) if counts else one

@@ -47,8 +47,8 @@ from langgraph_recursive.state.goal_state import (
 )
 from langgraph_recursive.state.ids import ROOT_ID
 
-from ..machine import Route
 from .events import AgentEmitter, LoopDelivery, ThreadDelivery
+from .route import Route
 
 __all__ = ("AGENT_RUN", "AgentInput", "AgentOutput", "AgentRun", "AgentState", "Machine", "prompt")
 
