@@ -48,5 +48,5 @@ class Usage(Data):
 
 def _counted(one: Usage, two: Usage, count: Callable[[float, float], float]) -> Usage:
     # Counts of counts are counts: nothing to validate again, and a run adds up thousands of times.
-    counts = {name: count(getattr(one, name), value) for name, value in two if value}
+    counts = {name: count(vars(one)[name], value) for name, value in vars(two).items() if value}
     return one.model_copy(update=counts) if counts else one

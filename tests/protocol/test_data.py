@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
 from langgraph_recursive.state.brief import (
@@ -227,6 +228,6 @@ class TestAnchor:
         state = tree.state
         forged = state.attempt.model_copy(update={"anchor": anchor_of("another job")})
         changed = state.model_copy(update={"current": forged})
-        tree.graph.update_state(CONFIG, {"state": changed}, as_node="decompose")
+        tree.graph.update_state(CONFIG, Command(update={"state": changed}, goto="subtasks"), as_node="decompose")
         with pytest.raises(ChangedAnchorError, match="started under another anchor"):
             tree.graph.invoke(None, CONFIG)
