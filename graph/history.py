@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
+from langgraph_recursive.nodes.call import question
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.context_reads import ContextRead, chars_read
 from langgraph_recursive.state.task import Task
@@ -20,6 +21,7 @@ from langgraph_recursive.state.usage import Usage
 __all__ = ("Spent", "TaskRecord", "last_run", "raised_policy", "records", "spent_by_run")
 
 _RETURN = "__return__"
+_INTERRUPT = "__interrupt__"
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,14 @@ class TaskRecord:
         state: Its state, also where it was written but not yet in a checkpoint.
         usage: What it has spent, calls included whose node had not ended.
         reads: What it has read of context references, likewise.
+        asks: What a person is asked by its calls and by those below it, by the interrupt's id.
     """
 
     namespace: str
     state: TaskState
     usage: Usage
     reads: list[ContextRead]
+    asks: dict[str, str] = field(default_factory=dict)
 
     @property
     def task(self) -> Task:
@@ -88,7 +92,9 @@ def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:
     done = _receipts([call for call in calls if isinstance(call, Mapping)])
     usage = sum((Usage.model_validate(call["usage"]) for call in done), state.spent)
     reads = [ContextRead.model_validate(read) for call in done for read in call.get("reads", ())]
-    return TaskRecord(namespace, state, usage, [*state.context_reads, *reads])
+    asked = [entry for _, channel, value in writes if channel == _INTERRUPT for entry in value]
+    asks = {entry.id: question(entry.value) for entry in asked}
+    return TaskRecord(namespace, state, usage, [*state.context_reads, *reads], asks)
 
 
 def _receipts(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -36,7 +36,7 @@ from .run import TakeSlot, TaskStopped
 if TYPE_CHECKING:
     from .context import Context
 
-__all__ = ("Call", "CallFailed", "Target", "TryAgain", "delay", "read_in", "receipt_of")
+__all__ = ("Call", "CallFailed", "Target", "TryAgain", "delay", "question", "read_in", "receipt_of")
 
 Target = Callable[..., Any] | Runnable[Any, Any]
 
@@ -177,7 +177,7 @@ class Call:
         if self.context.task is None:
             return
         for asked in interrupt.args[0] or [None]:
-            value = "" if asked is None else _worded(asked.value)
+            value = "" if asked is None else question(asked.value)
             self.context.emit("interrupted", id=asked and asked.id, value=value)
 
     def _again(self, error: Exception) -> bool:
@@ -194,7 +194,8 @@ class Call:
         return wanted(error) if callable(wanted) else isinstance(error, tuple(wanted))
 
 
-def _worded(value: Any) -> str:
+def question(value: Any) -> str:
+    """What an interrupt asks, as text of bounded length."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return bounded(text, limit=_QUESTION_CHARS).text
 

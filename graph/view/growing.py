@@ -233,9 +233,11 @@ class GrowingTree:
 
         They hold how long a task has taken, not when; a task takes at least as long as each of its children.
         """
-        now = time.time()
+        now = self._told = time.time()
+        asked = {key: record for record in records for key in record.asks}  # of several, the deepest asks
         for record in records:
             self._load(record, records, now)
+            self._load_asks(record, [text for key, text in record.asks.items() if asked[key] is record])
         self.tasks = dict(sorted(self.tasks.items(), key=lambda entry: order(entry[0])))
         for root in self.roots():
             _stretch(root)
@@ -254,6 +256,11 @@ class GrowingTree:
         for child in state.plan:
             planned = self._task(child.id, child.id.rpartition(".")[0])
             planned.objective, planned.depends_on = child.brief.objective, child.depends_on
+
+    def _load_asks(self, record: TaskRecord, asks: list[str]) -> None:
+        task = self.tasks[record.task.root_ref]
+        if asks:
+            self._paused[task.id], task.status, task.asks = task.status, "asking", asks
 
 
 def _stretch(task: TaskView) -> None:

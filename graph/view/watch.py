@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -18,15 +18,17 @@ from .tree import TaskTree
 
 __all__ = ("awatch", "watch")
 
+Output = TypeVar("Output")
+
 
 def watch(
-    graph: Runnable[Any, Any],
+    graph: Runnable[Any, Output],
     input: Any,
     config: RunnableConfig | None = None,
     *,
     file: TextIO | None = None,
     **kwargs: Any,
-) -> Any:
+) -> Output:
     """Invoke a solver and show its tree of tasks while it runs; what stays is the whole tree, also after an error.
 
         result = watch(solver, "Compare three ways to heat a house")
@@ -49,13 +51,13 @@ def watch(
 
 
 async def awatch(
-    graph: Runnable[Any, Any],
+    graph: Runnable[Any, Output],
     input: Any,
     config: RunnableConfig | None = None,
     *,
     file: TextIO | None = None,
     **kwargs: Any,
-) -> Any:
+) -> Output:
     """Invoke a solver on the event loop and show its tree; see `watch`."""
     with _shown(file) as shown:
         return await graph.ainvoke(input, merge_configs(config, {"callbacks": [shown]}), **kwargs)

@@ -151,6 +151,8 @@ def test_questions_are_asked_and_answered(cli: Cli) -> None:
     assert "2. what of t.2?" in asked.stderr
     assert "resume one" in asked.stderr
     assert "asks" in cli("runs").stdout
+    assert re.search(r"\? t\.1 one +asks a person", shown := cli("show", "one").stdout)
+    assert "? what of t.1?" in shown
 
     again = cli("resume", "one")
     assert again.returncode == 1

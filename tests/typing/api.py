@@ -1,8 +1,10 @@
 """The public API's types, checked by mypy and never run."""
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, assert_type
 
+from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableSerializable
 from langchain_core.tools import BaseTool
@@ -18,11 +20,16 @@ from langgraph_recursive.graph import (
     SimpleRecursiveAgent,
     SolvePolicy,
     SolveResult,
+    TaskTree,
     continue_from_halt,
     create_recursive_solver,
     estimate,
+    read_events,
     solver_tool,
+    timeline,
+    watch,
 )
+from langgraph_recursive.graph.view import Svg
 from langgraph_recursive.nodes import accept, reject
 from langgraph_recursive.state import (
     Answer,
@@ -62,6 +69,10 @@ assert_type(estimate(solver.policy), Estimate)
 assert_type(solver_tool(solver, name="solve"), BaseTool)
 assert_type(ChatPromptTemplate.from_template("{task}") | solver, RunnableSerializable[dict[str, Any], Any])
 solver.batch(["task", {"task": "task"}])
+assert_type(watch(ChatPromptTemplate.from_template("{task}"), {"task": "task"}), PromptValue)
+watch(solver, "task", {"callbacks": []}, file=sys.stdout)
+assert_type(TaskTree.from_thread(solver, {"configurable": {"thread_id": "1"}}).html(), str)
+assert_type(timeline(read_events("run.jsonl")), Svg)
 emitter = EventEmitter()
 assert_type(emitter.subscribe("halted", lambda event: print(event["task_id"])), Callable[[], None])
 solver.invoke("task", {"callbacks": [emitter]})

@@ -12,10 +12,20 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
 
-from langgraph_recursive.graph import TaskTree, machine_svg, path_of, timeline
+from langgraph_recursive.graph import (
+    SolvePolicy,
+    TaskTree,
+    create_recursive_solver,
+    machine_svg,
+    path_of,
+    timeline,
+)
+from langgraph_recursive.graph.view.lanes import lanes_of
 from langgraph_recursive.graph.view.safe import markup, mermaid_label
-from langgraph_recursive.state import InvalidInputError
+from langgraph_recursive.state import InvalidInputError, SubTask, Task
 from view_kit import CONFIG, HOSTILE, Seen
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -102,6 +112,53 @@ def test_timeline_shows_attempts_calls_and_waits(good: Seen) -> None:
     assert "waits for its sub-tasks" in told
     assert sum(text.startswith("solver:") for text in told) == 4
     assert repr(drawing).startswith("<Svg 'timeline: 3 tasks, 5 attempts")
+
+
+WAITS = {
+    "planned": "planned, not started",
+    "dependencies": "waits for t.1, t.2",
+    "children": "waits for its sub-tasks",
+    "slot": "solver waits for a slot",
+    "person": "asks a person: how far?",
+}
+
+
+def test_timeline_tells_five_waits_apart() -> None:
+    def solve(task: Task) -> str:
+        return f"{interrupt('how far?')}!" if task.id == "t.3" else str(task)
+
+    graph = create_recursive_solver(
+        solver=solve,
+        decomposer=lambda task, depth: ["one", "two", SubTask("three", depends_on=[0, 1])] if depth == 0 else [],
+        atomizer=lambda task, depth: depth == 1,
+        policy=SolvePolicy(max_concurrency=1),
+        checkpointer=InMemorySaver(),
+    )
+    asked = list(graph.stream("all", CONFIG, stream_mode="custom"))
+    answered = list(graph.stream(Command(resume="9 m"), CONFIG, stream_mode="custom"))
+    lanes = lanes_of([*asked, *answered])
+    waits = {span.kind: span.told for lane in lanes.values() for span in lane.waits}
+    assert {kind: told.replace("aggregator", "solver") for kind, told in waits.items()} == WAITS
+    [person] = [span for span in lanes["t.3"].waits if span.kind == "person"]
+    assert asked[-1]["time"] >= person.start
+    assert person.end is not None
+    assert person.end > asked[-1]["time"]
+    [dependencies] = [span for span in lanes["t.3"].waits if span.kind == "dependencies"]
+    assert dependencies.end == lanes["t.3"].attempts[0].start
+    drawing = str(timeline([*asked, *answered]))
+    assert all(f"<title>{told}</title>" in drawing for told in waits.values())
+    for legend in ("waits for dependencies", "waits for sub-tasks", "waits for a slot", "waits for a person"):
+        assert f">{legend}</text>" in drawing
+    assert "asks a person: how far?" in str(timeline(asked))
+
+
+def test_spans_lie_within_the_run(good: Seen, bad: Seen) -> None:
+    for run in (good, bad):
+        begin, end = run.events[0]["time"], run.events[-1]["time"]
+        for lane in lanes_of(run.events).values():
+            for span in (*lane.attempts, *lane.calls, *lane.waits):
+                assert span.end is not None
+                assert begin <= span.start <= span.end <= end
 
 
 def test_timeline_of_a_run_that_was_cut_off(good: Seen) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from langgraph_recursive.graph import TaskTree, events_to_jsonl, read_events, timeline
+from langgraph_recursive.graph import TaskTree, events_to_jsonl, path_of, read_events, timeline
 from view_kit import Seen
 
 NO_TIME = b'{"type":"x","task_id":"t","attempt":1,"time":NaN,"data":{}}'
@@ -26,6 +27,51 @@ def test_everything_is_drawn_again_from_the_file(tmp_path: Path, good: Seen) -> 
     assert log.note == ""
     assert str(TaskTree.from_events(log)) == str(TaskTree.from_events(good.events))
     assert str(timeline(log)) == str(timeline(good.events))
+
+
+NEWER = {"task_created", "call_queued", "call_started", "interrupted", "stalled", "budget_spent", "intervened"}
+OLDER_FIELDS = {
+    "task_started": {"objective", "start"},
+    "call_finished": {"call"},
+    "verified": {"outcome", "issues"},
+}
+
+
+def older(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the version before told of the same run."""
+    kept = []
+    for event in events:
+        names = OLDER_FIELDS.get(event["type"], set(event["data"]))
+        timed = event["type"] == "call_finished"
+        if event["type"] not in NEWER:
+            data = {name: value for name, value in event["data"].items() if name in names}
+            spent = {} if timed else {"duration_ms": None, "usage": None}
+            kept.append({**event, **spent, "data": data})
+    return kept
+
+
+def test_file_of_the_version_before_is_drawn_as_well(tmp_path: Path, good: Seen, bad: Seen) -> None:
+    for run in (good, bad):
+        old = read_events(written(tmp_path / "old.jsonl", Seen(run.graph, older(run.events), run.result)))
+        before, now = TaskTree.from_events(old), TaskTree.from_events(run.events)
+        assert [(task.id, task.status, task.calls, len(task.attempts)) for task in before] == [
+            (task.id, task.status, task.calls, len(task.attempts)) for task in now
+        ]
+        assert path_of(old) == path_of(run.events)
+        assert "solver" in str(timeline(old))
+        (tmp_path / "old.jsonl").unlink()
+
+
+def test_file_of_a_newer_version_is_drawn_as_well(tmp_path: Path, good: Seen) -> None:
+    first = good.events[0]
+    newer = [{**first, "type": "from_a_later_version", "task_id": "t.9", "data": {"x": 1}, "more": 2}]
+    events = [newer[0] if index % 2 else event for event in good.events for index in (0, 1)]
+    events = [{**event, "data": {**event["data"], "later": [1]}} for event in events]
+    log = read_events(written(tmp_path / "new.jsonl", Seen(good.graph, events, good.result)))
+    assert log.note == ""
+    assert str(TaskTree.from_events(log)) == str(TaskTree.from_events(good.events))
+    assert path_of(log) == path_of(good.events)
+    assert "t.9" not in str(timeline(log))
 
 
 def test_each_line_is_there_at_once(tmp_path: Path, good: Seen) -> None:

@@ -13,7 +13,7 @@ from langchain_core.language_models.fake_chat_models import FakeMessagesListChat
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from rich.console import Console
 
 from langgraph_recursive.graph import (
@@ -24,6 +24,8 @@ from langgraph_recursive.graph import (
     path_of,
     rewind,
 )
+from langgraph_recursive.graph.history import last_run, records
+from langgraph_recursive.graph.view.growing import GrowingTree
 from langgraph_recursive.nodes import accept, llm_solver
 from langgraph_recursive.state import (
     InvalidInputError,
@@ -162,6 +164,42 @@ class _Outer(TypedDict, total=False):
     task: str
     state: dict[str, str]
     output: str
+
+
+@pytest.mark.parametrize("source", ["events", "thread"])
+def test_a_run_that_waits_for_a_person_says_what_it_asks(source: str) -> None:
+    graph = create_recursive_solver(
+        solver=lambda task: f"{interrupt(f'which? {HOSTILE}')}",
+        decomposer=lambda task, depth: ["one", "two"] if depth == 0 else [],
+        aggregator=lambda results: "+".join(results),
+        checkpointer=InMemorySaver(),
+    )
+    run = Seen(graph, list(graph.stream("all", CONFIG, stream_mode="custom")), {})
+    tree = tree_of(source, run)
+    assert [(task.id, task.status, len(task.asks)) for task in tree] == [
+        ("t", "split", 0),
+        ("t.1", "asking", 1),
+        ("t.2", "asking", 1),
+    ]
+    assert "? which? <script>" in str(tree)
+    answers = {entry.id: "this" for entry in graph.get_state(CONFIG).interrupts}
+    run.events += list(graph.stream(Command(resume=answers), CONFIG, stream_mode="custom"))
+    assert [(task.status, task.asks) for task in tree_of(source, run)] == [("unchecked", [])] * 3
+
+
+def test_a_resumed_run_goes_on_from_its_checkpoints() -> None:
+    saver = InMemorySaver()
+    graph = create_recursive_solver(solver=lambda task: f"{interrupt('which?')}", checkpointer=saver)
+    graph.invoke("all", CONFIG)
+    tree = GrowingTree()
+    tree.load(last_run(records(saver.list(CONFIG))))
+    assert tree.tasks["t"].status == "asking"
+    for event in graph.stream(Command(resume="this"), CONFIG, stream_mode="custom"):
+        tree.feed(event)
+    [task] = tree.roots()
+    assert (task.status, task.asks) == ("unchecked", [])
+    assert task.duration is not None
+    assert 0 <= task.duration < 3_600
 
 
 def test_embedded_solver_is_found_in_its_host() -> None:
