@@ -92,6 +92,7 @@ class Call:
         self.id = uuid.uuid4().hex[:_ID_CHARS]
         self.tries = 0
         self.error: str | None = None
+        self.asks = False
         self.spent = Usage()
         self.reads: list[ContextRead] = []
 
@@ -128,6 +129,7 @@ class Call:
             self._tell("call_started", tries=self.tries, waited_ms=round((started - asked) * 1000))
             value = self.convert(await Invoke(self.function, *self.args, timeout=self.context.remaining))
         except GraphInterrupt as interrupt:
+            self.asks = True
             self._tell_asked(interrupt)
             raise
         except (GraphBubbleUp, TaskStopped, ComponentError, InvalidPolicyError, MixedResultError):
@@ -165,7 +167,8 @@ class Call:
         self.spent += usage
         task = self.context.task
         if task is not None and usage.calls:  # none where the budget refused it
-            told = {"tries": self.tries, "error": self.error, "budget": self.context.run.limits(task.run)}
+            told: dict[str, Any] = {"tries": self.tries, "error": self.error, "asks": self.asks}
+            told["budget"] = self.context.run.limits(task.run)
             self._tell("call_finished", usage=usage, seconds=seconds, **told)
 
     def _tell(self, kind: EventType, **told: Any) -> None:

@@ -139,12 +139,22 @@ class CallStarted(CallQueued):
 
 
 class CallFinished(TypedDict):
-    """`error`: class of the exception that it ended with, if it did. `budget`: what the run has spent with it."""
+    """The end of a call, or of one try of it.
+
+    Attributes:
+        call: The component's role.
+        id: The call's.
+        tries: Which try it was, from 1.
+        error: Class of the exception that it ended with, if it did.
+        asks: Whether it stopped to ask a person; it is made again with the answer, and counts then.
+        budget: What the run has spent with it.
+    """
 
     call: str
     id: NotRequired[str]
     tries: NotRequired[int]
     error: NotRequired[str | None]
+    asks: NotRequired[bool]
     budget: NotRequired[Limits]
 
 

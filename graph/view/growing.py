@@ -134,7 +134,7 @@ class GrowingTree:
     def _on_call_finished(self, task: TaskView, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         usage = event["usage"] or {}
         task.under_way.pop(data.get("id", ""), None)
-        task.calls = (task.calls or 0) + 1
+        task.calls = (task.calls or 0) + (not data.get("asks"))
         task.tokens = (task.tokens or 0) + int(usage.get("input_tokens", 0) + usage.get("output_tokens", 0))
         self.budget = data.get("budget") or self.budget
 

@@ -49,7 +49,7 @@ _EDGES: tuple[tuple[str, str, str, str, int, int], ...] = (
     ("solve", "verify", "M660 80H760V115", "", 0, 0),
     ("aggregate", "verify", "M660 190H735V155", "", 0, 0),
     ("verify", _END, "M810 135H880", "passed", 846, 129),
-    ("verify", "recovery", "M760 153V220", "failed", 738, 192),
+    ("verify", "recovery", "M760 153V220", "failed", 724, 213),
     ("recovery", _END, "M795 222V190H894V153", "halt", 832, 185),
     ("recovery", "intervene", "M810 240H838", "", 0, 0),
     ("intervene", _END, "M907 222V153", "ends", 922, 192),

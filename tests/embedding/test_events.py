@@ -14,6 +14,7 @@ from langgraph_recursive.graph import (
     Budget,
     SimpleRecursiveAgent,
     SolvePolicy,
+    TaskTree,
     create_recursive_solver,
     rewind,
 )
@@ -152,6 +153,13 @@ def test_a_call_is_told_when_it_waits_when_it_starts_and_when_it_has_ended(strea
     for event in events:
         at_work += {"call_started": 1, "call_finished": -1}.get(event["type"], 0)
         assert at_work <= 1  # max_concurrency
+
+
+def test_a_call_that_asks_a_person_counts_when_it_is_made_again(stream: Stream) -> None:
+    events = list(run_asking(stream))
+    assert [event["data"]["asks"] for event in of(events, "call_finished")] == [True, False]
+    [task] = TaskTree.from_events(events)
+    assert task.calls == 1
 
 
 def test_a_failed_try_tells_its_error(stream: Stream) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import re
+import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,10 +13,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from langgraph_recursive.graph import (
+    EventEmitter,
     SolvePolicy,
     TaskTree,
     create_recursive_solver,
@@ -124,7 +127,11 @@ WAITS = {
 
 
 def test_timeline_tells_five_waits_apart() -> None:
+    queued, emitter = threading.Event(), EventEmitter()
+    emitter.subscribe("call_queued", lambda event: queued.set())
+
     def solve(task: Task) -> str:
+        assert queued.wait(30)  # until another call waits for the slot
         return f"{interrupt('how far?')}!" if task.id == "t.3" else str(task)
 
     graph = create_recursive_solver(
@@ -134,11 +141,14 @@ def test_timeline_tells_five_waits_apart() -> None:
         policy=SolvePolicy(max_concurrency=1),
         checkpointer=InMemorySaver(),
     )
-    asked = list(graph.stream("all", CONFIG, stream_mode="custom"))
+    config: RunnableConfig = {**CONFIG, "callbacks": [emitter]}
+    asked = list(graph.stream("all", config, stream_mode="custom"))
     answered = list(graph.stream(Command(resume="9 m"), CONFIG, stream_mode="custom"))
     lanes = lanes_of([*asked, *answered])
     waits = {span.kind: span.told for lane in lanes.values() for span in lane.waits}
-    assert {kind: told.replace("aggregator", "solver") for kind, told in waits.items()} == WAITS
+    assert {
+        kind: re.sub(r"^\w+ waits for a slot", "solver waits for a slot", told) for kind, told in waits.items()
+    } == WAITS
     [person] = [span for span in lanes["t.3"].waits if span.kind == "person"]
     assert asked[-1]["time"] >= person.start
     assert person.end is not None
