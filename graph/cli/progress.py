@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ..view.growing import LiveTree
+from ..view.live import LiveTree
 from ..view.screens import LinesScreen, Screen
 from ..view.terminal import TerminalScreen, animated
 from .consoles import say, stderr

@@ -15,7 +15,8 @@ from langgraph.types import Command
 from ..demo import render_table
 from ..halted import put_back
 from ..solver import RecursiveSolver
-from ..view.growing import GrowingTree, LiveTree
+from ..view.growing import GrowingTree
+from ..view.live import LiveTree
 from ..view.safe import clean
 from .consoles import say
 from .execution import execute

@@ -96,7 +96,8 @@ def _local(stamp: str) -> str:
 
 def show_thread(tasks: list[TaskRecord], console: Console) -> None:
     """Print the tree with each task's attempts, verdicts and evidence."""
-    text = written(Layout(evidence=_EVIDENCE_LINES).lines(_tree(tasks).roots()))
+    width = console.width if console.is_terminal else None
+    text = written(Layout(evidence=_EVIDENCE_LINES, width=width).lines(_tree(tasks).roots()))
     console.print(text, soft_wrap=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +14,11 @@ from langgraph_recursive.state.ids import root_ref
 from langgraph_recursive.state.task import Halt
 
 from ..history import TaskRecord
-from .promised import starts_run
 from .stored import attempts_of, decided, status_of
 from .views import AttemptView, TaskView
 from .words import Status, check_name
 
-__all__ = ("GrowingTree", "LiveTree", "order", "said")
+__all__ = ("GrowingTree", "order", "said")
 
 
 @dataclass
@@ -280,38 +278,3 @@ def said(attempt: AttemptView, text: str) -> Failure:
 def order(task_id: str) -> list[int]:
     """Sort key of ids: in the order in which tasks were planned."""
     return [int(number) for number in re.findall(r"\d+", task_id)]
-
-
-class LiveTree:
-    """The trees of the runs that go on under one call, while they grow: a host may run a solver several times.
-
-    Thread safe: events come from threads of the run, and a picture is drawn in one of its own.
-
-    Args:
-        known: What is known of a run that is resumed.
-    """
-
-    def __init__(self, known: GrowingTree | None = None) -> None:
-        self.lock = threading.RLock()
-        self._trees: list[GrowingTree] = [known] if known is not None else []
-        self._by_run: dict[str, GrowingTree] = {}
-
-    def feed(self, event: Mapping[str, Any]) -> None:
-        """Take an event in; one of a run that is not known goes on with the last one."""
-        with self.lock:
-            run_id = event["run_id"]
-            if run_id not in self._by_run:
-                if not self._trees or starts_run(event, None):
-                    self._trees.append(GrowingTree())
-                self._by_run[run_id] = self._trees[-1]
-            self._by_run[run_id].feed(event)
-
-    def roots(self) -> list[TaskView]:
-        """The topmost tasks of all runs."""
-        with self.lock:
-            return [root for tree in self._trees for root in tree.roots()]
-
-    @property
-    def budget(self) -> Limits:
-        """What the last run has spent of its limits."""
-        return self._trees[-1].budget if self._trees else {}

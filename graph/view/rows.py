@@ -77,8 +77,20 @@ class Layout:
             gap = " " * (edge - cells(plain(head)))
             lines.append([*head, (gap, ""), *_columns(texts, wide, tone_of(row.task.status))])
             if self.details:
-                lines += [[(row.below, "soft"), *line] for line in self._details(row.task)]
+                lines += [self._clipped([(row.below, "soft"), *line]) for line in self._details(row.task)]
         return [*lines, [(f"… {counted(hidden, 'more task')}", "soft")]] if hidden else lines
+
+    def _clipped(self, line: Line) -> Line:
+        """Cut a line off at the width; evidence is never cut."""
+        if self.width is None or self.evidence or cells(plain(line)) <= self.width:
+            return line
+        kept: Line = []
+        for text, tone in line:
+            room = self.width - sum(cells(before) for before, _ in kept)
+            if room < 1:
+                break
+            kept.append((_cut(text, room), tone))
+        return kept
 
     # --- rows ---
 
@@ -101,7 +113,7 @@ class Layout:
             sign = _FRAMES[int(self.now * 10) % len(_FRAMES)]
         before: Line = [(row.lead, "soft"), (sign, tone_of(task.status)), (f" {one_line(task.id)} ", "bold")]
         left = _OBJECTIVE_CHARS if room is None else room - cells(plain(before)) - 1 - cells(fold)
-        return [*before, (_fitted(task.objective, max(_SHORTEST, left)), ""), (fold, "soft")]
+        return [*before, (_cut(shortened(task.objective, _OBJECTIVE_CHARS), max(_SHORTEST, left)), ""), (fold, "soft")]
 
     # --- what stands below ---
 
@@ -167,12 +179,14 @@ def _room(width: int | None, wide: Sequence[int]) -> int | None:
     return None if width is None else width - sum(len(_GAP) + column for column in wide if column)
 
 
-def _fitted(text: str, room: int) -> str:
-    """Shorten a text to a number of columns."""
-    chars = min(room, _OBJECTIVE_CHARS)
-    while cells(shown := shortened(text, chars)) > room and chars > 1:
-        chars -= 1
-    return shown
+def _cut(text: str, room: int) -> str:
+    """Cut a text off at a number of columns."""
+    if cells(text) <= room:
+        return text
+    kept = text[:room]
+    while cells(kept) >= room and kept:  # one is for the ellipsis
+        kept = kept[:-1]
+    return f"{kept.rstrip()}…"
 
 
 def _columns(texts: Sequence[str], wide: Sequence[int], tone: Tone) -> Iterator[tuple[str, Tone]]:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from .growing import LiveTree
 from .html import html_of
+from .live import LiveTree
 from .safe import one_line
 from .text import text_of
 from .views import summary_of
@@ -164,6 +164,7 @@ _TOLD: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
     "verified": lambda event, data: ": ".join(filter(None, (data["outcome"], "; ".join(data["issues"])))),
     "stalled": lambda event, data: f"exactly as {data['repeats']}",
     "recovering": lambda event, data: f"next {data['fix']}, with {counted(data['failures'], 'failure')} as evidence",
+    "intervened": lambda event, data: f"{data['by']} decides: {data['decision']}",
     "budget_spent": lambda event, data: str(data["detail"]),
     "accepted": lambda event, data: f"{'checked' if data['verified'] else 'not checked'}: {data['answer']}",
     "halted": lambda event, data: f"{data['halt']}: {data['detail']}",

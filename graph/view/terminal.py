@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from .growing import LiveTree
+from .live import LiveTree
 from .rows import Layout, Line
 from .safe import one_line
 from .screens import Screen

@@ -145,10 +145,10 @@ class TaskTree:
         """Draw it as SVG."""
         return svg_of(self.roots, self.summary())
 
-    def __rich__(self) -> Any:
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from .terminal import written  # only rich asks
 
-        return written([*Layout().lines(self.roots), [(self.summary(), "soft")]])
+        yield written([*Layout(width=options.max_width).lines(self.roots), [(self.summary(), "soft")]])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": str(self)}

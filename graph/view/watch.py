@@ -12,7 +12,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from .growing import LiveTree
+from .live import LiveTree
 from .screens import LinesScreen, NotebookScreen, Screen
 from .tree import TaskTree
 

@@ -121,7 +121,7 @@ WAITS = {
     "planned": "planned, not started",
     "dependencies": "waits for t.1, t.2",
     "children": "waits for its sub-tasks",
-    "slot": "solver waits for a slot",
+    "slot": "waits for a slot",
     "person": "asks a person: how far?",
 }
 
@@ -146,9 +146,7 @@ def test_timeline_tells_five_waits_apart() -> None:
     answered = list(graph.stream(Command(resume="9 m"), CONFIG, stream_mode="custom"))
     lanes = lanes_of([*asked, *answered])
     waits = {span.kind: span.told for lane in lanes.values() for span in lane.waits}
-    assert {
-        kind: re.sub(r"^\w+ waits for a slot", "solver waits for a slot", told) for kind, told in waits.items()
-    } == WAITS
+    assert {**waits, "slot": waits["slot"].partition(" ")[2]} == WAITS  # whichever call it was
     [person] = [span for span in lanes["t.3"].waits if span.kind == "person"]
     assert asked[-1]["time"] >= person.start
     assert person.end is not None

@@ -80,7 +80,7 @@ def test_times_run_on_while_a_run_goes_on() -> None:
 def test_no_text_breaks_the_layout(text: str, width: int) -> None:
     task = TaskView("t", objective=text + HOSTILE, status="working", calls=1)
     task.children = [TaskView("t.1", "t", objective=HOSTILE + text, asks=[text])]
-    for line in Layout(details=False, width=max(width, 45)).lines([task]):
+    for line in Layout(width=max(width, 45)).lines([task]):
         assert cells(plain(line)) <= max(width, 45)
         assert "\n" not in plain(line)
         assert "\x1b" not in plain(line)

@@ -32,8 +32,8 @@ from langgraph_recursive.graph import (
     solver_tool,
     watch,
 )
-from langgraph_recursive.graph.view.growing import LiveTree
 from langgraph_recursive.graph.view.html import html_of
+from langgraph_recursive.graph.view.live import LiveTree
 from langgraph_recursive.graph.view.screens import LinesScreen
 from langgraph_recursive.graph.view.terminal import TerminalScreen
 from langgraph_recursive.nodes import accept, reject
