@@ -30,6 +30,7 @@ from .context import CallFailed, Context, entered
 from .context_store import ContextStore
 from .conversions import as_bool, as_lenient_verdict, as_plan, as_report, as_review, as_verdict
 from .effects import adrive, drive
+from .identity import identity_of
 from .models import chat_model
 from .policy import ChildFailure
 from .validators import Validators
@@ -117,6 +118,9 @@ class Component:
         target: The callable, Runnable or `Part`.
         name: Its name in traces and, for validators, in verdicts.
 
+    Attributes:
+        identity: What tells a verifier from any other one; a plan depends on it. Empty for other roles.
+
     Raises:
         ComponentError: It cannot be called as the role asks.
     """
@@ -125,6 +129,7 @@ class Component:
         self.role = role
         self.target = target
         self.name = name or _name(target, role)
+        self.identity = identity_of(target) if role.name == VERIFIER.name else ""
         self._bind = _binder(role, target)
         self._type = TypeAdapter[Any](role.stored)
 

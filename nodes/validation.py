@@ -26,7 +26,7 @@ from langgraph_recursive.state.verdict import Scope, ValidationCheck, Validation
 from .components import Component
 from .context import CallFailed, Context
 from .effects import Body
-from .parts.validators import ModelValidator, model_identity, repr_of
+from .parts.validators import ModelValidator
 
 __all__ = ("Resolved", "validated")
 
@@ -75,7 +75,7 @@ async def validated(state: TaskState, context: Context, resolved: Resolved | Non
         task,
         report,
         policy=policy,
-        verifiers={verifier.name: _identity(verifier) for verifier in context.parts.verifiers},
+        verifiers={verifier.name: verifier.identity for verifier in context.parts.verifiers},
         model=_part(model).identity if model is not None else "",
         tools=_tools(task, report, model, gate=gate, policy_scopes=policy.scopes),
         artifacts=resolved.hashes,
@@ -183,15 +183,3 @@ def _tools(
 ) -> str:
     scopes = {"root"} if gate else {*task.brief.validation_scopes, *policy_scopes}
     return _part(model).tool_identity(report) if model is not None and scopes & AGENTIC_SCOPES else ""
-
-
-def _identity(verifier: Component) -> str:
-    """What tells one version of a verifier from another, as far as it shows."""
-    target = verifier.target
-    model = getattr(target, "model", None)
-    shown = {
-        "class": type(target).__qualname__,
-        "criteria": getattr(target, "criteria", None),
-        "command": getattr(target, "argv", None) or getattr(target, "command", None),
-    }
-    return repr_of({**shown, "model": model_identity(model) if model is not None else ""})

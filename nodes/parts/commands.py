@@ -156,7 +156,7 @@ class CommandValidator:
         self.validator_id = name or "command:" + (line if len(line) <= _ID_CHARS else line[: _ID_CHARS - 3] + "...")
         self._cwd = cwd
         self._timeout = timeout
-        self._env = dict(env or {})
+        self._env = tuple((env or {}).items())
         self._stdin = stdin
         self._chars = evidence_chars
         self._required = required
@@ -181,7 +181,7 @@ class CommandValidator:
         if cwd is not None and not os.path.isdir(cwd):
             return self._error(f"the folder to run in, {os.fspath(cwd)!r}, does not exist")
         try:
-            child = _start(self.argv, cwd, {**os.environ, **self._env, **ids}, self._stdin)
+            child = _start(self.argv, cwd, {**os.environ, **dict(self._env), **ids}, self._stdin)
         except OSError as error:
             return self._error(_why_not(self.argv[0], error))
         try:

@@ -29,12 +29,13 @@ from langgraph_recursive.state.verdict import Scope, ValidationCheck, Verdict
 from ..components import Part
 from ..context import invoke
 from ..conversions import message_text
+from ..identity import model_identity, repr_of
 from .ask import checked_model, filled, prompt_text
 from .tool_calls import CheckTools
 from .validator_answers import ScopeAnswer, read_answer
 from .verifiers import at_zero
 
-__all__ = ("ModelValidator", "ValidatorSession", "ValidatorTools", "model_identity")
+__all__ = ("ModelValidator", "ValidatorSession", "ValidatorTools")
 
 _CALLS_PER_ROUND = 8
 _TOOL_CHARS = 20_000
@@ -168,31 +169,6 @@ class ModelValidator(Part):
                 sources |= set(made["opened"])
                 history.append(ToolMessage(made["text"], name=call["name"], tool_call_id=call["id"]))
         return Verdict(error=f"the validator's rounds of tool calls ({self.rounds}) ran out before it decided")
-
-
-def model_identity(model: Any) -> str:
-    """Tell a model from another one: its class, provider, name and settings as LangChain knows them."""
-    bound = getattr(model, "bound", None)
-    if bound is not None:
-        return canonical_json({"bound": model_identity(bound), "settings": repr_of(getattr(model, "kwargs", {}))})
-    known: Mapping[str, Any] = model._get_ls_params() if isinstance(model, BaseChatModel) else {}
-    name = getattr(model, "name", None)
-    kind = f"{type(model).__module__}.{type(model).__qualname__}"
-    return canonical_json({"class": kind, "name": str(name or ""), "settings": {k: repr(v) for k, v in known.items()}})
-
-
-def repr_of(value: Any) -> str:
-    """Write settings so that the same ones read the same in another process."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {repr_of(value[key])}" for key in sorted(value, key=str)) + "}"
-    if isinstance(value, set | frozenset):
-        return repr_of(sorted(value, key=repr))
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(repr_of, value))}]"
-    plain = isinstance(value, str | int | float | bool | None)
-    return repr(value) if plain else type(value).__qualname__  # an object's repr may hold its address
 
 
 class _ToolRun(Runnable[ToolCall, dict[str, Any]]):

@@ -92,7 +92,7 @@ class LLMVerifier(Part):
                 f"criteria = {criteria!r}: must be a list of texts that are not empty", field="criteria", value=criteria
             )
         self.name = name
-        self.criteria = list(criteria)
+        self.criteria = tuple(criteria)
         self.unclear = unclear
         self.model = at_zero(checked_model(model, "llm_verifier"))
         self.structured = Structured.of(self.model, Checks)
@@ -119,7 +119,7 @@ class LLMVerifier(Part):
         return self._unclear(fault, text) if fault else _verdict(found.checks)
 
     def _criteria(self, task: Task) -> dict[str, str]:
-        given = self.criteria or task.brief.completion_criteria
+        given = list(self.criteria) or task.brief.completion_criteria
         if given == _PLAIN_CRITERIA:
             return {_ANSWER: "The answer does what the task asks for, completely and correctly."}
         return {f"c{number}": text for number, text in enumerate(given, 1)}

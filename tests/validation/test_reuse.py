@@ -11,10 +11,11 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_recursive.graph.builder import create_recursive_solver
+from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.errors import ComponentError
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPolicy
-from langgraph_recursive.state.verdict import Verdict, accept
+from langgraph_recursive.state.verdict import Verdict, accept, reject
 from scripted import ScriptedChatModel, tool_call
 from validation_kit import ANCHOR, Session, asked, brief, decide, opened
 
@@ -113,6 +114,27 @@ def test_another_set_of_verifiers_validates_every_scope_again(run: Run) -> None:
     job.killed(run)
     assert run(job.build(verifiers=[job.check, another_check]), None, CONFIG)["verified"]
     assert job.calls == {"hypothesis": 1, "output": 1, "task": 1, "check t.1": 1, "check t": 1, "root": 1}
+
+
+def rule(least: int) -> Callable[..., Verdict]:
+    """A verifier as a new process makes it."""
+    return lambda task, result: accept() if len(result) >= least else reject("too short")
+
+
+def test_a_verifier_whose_code_or_settings_changed_is_asked_again(run: Run) -> None:
+    """Both answers are of one character: what the old rule let pass, the new one does not."""
+    job = Job()
+    job.killed(run, verifiers=[rule(1)])
+    result = run(job.build(verifiers=[rule(2)], policy=SolvePolicy(max_attempts=1)), None, CONFIG)
+    assert not result["success"]
+    assert result["halt"].child.type == "recovery_exhausted"
+
+
+def test_an_unchanged_verifier_is_not_asked_again(run: Run) -> None:
+    job = Job()
+    job.killed(run, verifiers=[rule(1), job.check])
+    assert run(job.build(verifiers=[rule(1), job.check]), None, CONFIG)["verified"]
+    assert job.calls == {"task": 1, "root": 1, "check t": 1}
 
 
 def test_an_opened_source_is_known_again_after_a_crash(run: Run) -> None:
