@@ -19,7 +19,8 @@ _ANSWER_CHARS = 2_000
 _COLORS: dict[Tone, str] = {"good": "#2f9e62", "bad": "#d64b43", "busy": "#c08a1e", "idle": "#8a8f98"}
 _OUTCOMES: dict[str, Tone] = {"passed": "good", "none": "idle"}
 _LINE = "rgba(128,128,128,0.35)"
-_BLOCK = f"margin:2px 0 2px 6px;padding-left:14px;border-left:1px solid {_LINE}"
+# A quote is indented also without styles.
+_BLOCK = f"margin:2px 0 2px 6px;padding:0 0 0 14px;border-left:1px solid {_LINE};color:inherit;background:transparent"
 _PRE = (
     "margin:4px 0;padding:6px 8px;max-height:22em;overflow:auto;white-space:pre-wrap;overflow-wrap:anywhere;"
     "font-size:12px;line-height:1.4;text-align:left;color:inherit;"
@@ -51,7 +52,7 @@ def _task(task: TaskView, now: float | None) -> Iterator[str]:
     yield f'<details{is_open}><summary style="cursor:pointer">'
     yield _colored(f"{SIGNS[task.status]}", tone_of(task.status))
     yield f' <b>{markup(task.id)}</b> {objective} <span style="opacity:0.65">{told}</span>'
-    yield f'</summary><div style="{_BLOCK}">'
+    yield f'</summary><blockquote style="{_BLOCK}">'
     if task.halt is not None:
         yield f"<div>{_colored(task.halt.type, 'bad')} {markup(task.halt.detail)}</div>"
     for question in task.asks:
@@ -64,7 +65,7 @@ def _task(task: TaskView, now: float | None) -> Iterator[str]:
         yield from _folded("answer", task.answer[:_ANSWER_CHARS])
     for child in task.children:
         yield from _task(child, now)
-    yield "</div></details>"
+    yield "</blockquote></details>"
 
 
 def _colored(text: str, tone: Tone) -> str:
@@ -81,7 +82,7 @@ def _attempt(attempt: AttemptView, accepted: str) -> Iterator[str]:
         yield f" exactly as {markup(attempt.repeats)}"
     if attempt.blockers:
         yield f' <span style="opacity:0.8">{markup(shortened(complaint(attempt.blockers[0]), _OBJECTIVE_CHARS))}</span>'
-    yield f'</summary><div style="{_BLOCK}"><table style="{_TABLE}"><tbody>'
+    yield f'</summary><blockquote style="{_BLOCK}"><table style="{_TABLE}"><tbody>'
     for name, why in attempt.passed:
         yield _check("✓", "good", name, why)
     for failure in attempt.failures:
@@ -98,7 +99,7 @@ def _attempt(attempt: AttemptView, accepted: str) -> Iterator[str]:
         yield f"<div>{_colored('decided by', 'busy')} {markup(attempt.decided)}</div>"
     if attempt.next:
         yield f"<div>tried again as {markup(attempt.next)}</div>"
-    yield "</div></details>"
+    yield "</blockquote></details>"
 
 
 def _check(sign: str, tone: Tone, name: str, said: str) -> str:

@@ -70,7 +70,7 @@ def check_svg(source: str) -> ElementTree.Element:
 
 def test_html_is_details_and_tables_only(good: Seen) -> None:
     tags = Tags(TaskTree.from_thread(good.graph, CONFIG).html())
-    assert tags.tags <= {"div", "details", "summary", "span", "b", "pre", "table", "tbody", "tr", "td"}
+    assert tags.tags <= {"div", "blockquote", "details", "summary", "span", "b", "pre", "table", "tbody", "tr", "td"}
     assert tags.attributes <= {"style", "open"}
     assert not tags.open
     assert "<script>alert(1)</script> ]]> \"'`**b** \\x1b[31mred" in tags.text
