@@ -63,7 +63,7 @@ def _told(tree: TaskTree, task: TaskView) -> Iterator[str]:
     yield f"Task {one_line(task.id)} ({shortened(task.objective, 100)}) {_end(task)}."
     told: set[str] = set()
     for attempt in task.attempts:
-        if attempt.failures or attempt.next is not None:
+        if attempt.failures or attempt.next is not None or attempt.decided:
             yield ""
             yield from _attempt(task, attempt, told)
     if task.halt is not None:
@@ -99,13 +99,15 @@ def _attempt(task: TaskView, attempt: AttemptView, told: set[str]) -> Iterator[s
     for failure in attempt.failures:
         yield from _failure(failure, told)
     if attempt.rewound:
-        yield "A rewind took it back; it does not count."
+        yield "It was taken back; it does not count."
     earlier = [known for known in task.attempts if known.number < attempt.number and not known.rewound]
     alike = repeats([known.failures for known in [*earlier, attempt]], 1)
     if attempt.whole and alike is not None:  # what was cut short proves no repeat
         yield f"These are the same failures as those of attempt {earlier[alike].number}."
     elif attempt.repeats is not None:
         yield f"These are the same failures as those of {one_line(attempt.repeats)}."
+    if attempt.decided:
+        yield f"A person decided what becomes of it ({one_line(attempt.decided)})."
     if attempt.next is not None:
         yield f"So it was tried again, as {one_line(attempt.next)}, from the original task with this as evidence."
 

@@ -57,7 +57,7 @@ class AttemptView:
     def verdict(self) -> str:
         """Its verdict in words."""
         word = {"none": "no verdict", "error": "could not be checked"}.get(self.outcome, self.outcome)
-        return f"{word}, taken back by a rewind" if self.rewound else word
+        return f"{word}, taken back" if self.rewound else word
 
 
 @dataclass

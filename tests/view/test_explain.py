@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_recursive.graph import SolvePolicy, TaskTree, create_recursive_solver, diff, explain
+from langgraph_recursive.graph import (
+    SolvePolicy,
+    TaskTree,
+    continue_from_halt,
+    create_recursive_solver,
+    diff,
+    explain,
+)
 from langgraph_recursive.nodes import accept, reject
 from langgraph_recursive.state import UnknownTaskError
 from view_kit import CONFIG, Seen
@@ -105,3 +113,16 @@ def test_unknown_attempt_is_refused(good: Seen) -> None:
         diff(good.result, "t.1", "t.1_fix_4")
     with pytest.raises(UnknownTaskError):
         explain(good.result, "u")
+
+
+def test_a_decision_of_a_person_is_told() -> None:
+    solver = create_recursive_solver(
+        solver=lambda task: "good" if task.hints else "bad",
+        verifiers=[lambda task, result: accept() if result == "good" else reject("it is bad")],
+        checkpointer=InMemorySaver(),
+    )
+    solver.invoke("the work", CONFIG)
+    continue_from_halt(solver, CONFIG, {"hint": "try <b>harder</b>", "by": "ann\x1b[31m"})
+    told = explain(TaskTree.from_thread(solver, CONFIG), "t")
+    assert "A person decided what becomes of it (ann\\x1b[31m: retry, hint try <b>harder</b>)." in told
+    assert "So it was tried again, as t_fix_2" in told
