@@ -77,7 +77,8 @@ def picture(width: float, height: float, parts: Sequence[str], said: str, *, def
     source = "".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" class="lgr" font-family="{_FONT}" font-size="12">',
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" class="lgr" '
+            f'font-family="{_FONT}" font-size="12" style="max-width:100%;height:auto">',
             f"<title>{markup(said)}</title>",
             f"<style>{_rules(_LIGHT)}@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}</style>",
             f"<defs>{defs}</defs>" if defs else "",
