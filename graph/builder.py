@@ -31,7 +31,7 @@ from langgraph_recursive.state.errors import (
     InvalidPolicyError,
     MissingSolverError,
 )
-from langgraph_recursive.state.validation import ValidationPolicy
+from langgraph_recursive.state.validation_policy import ValidationPolicy
 
 from .machine import state_machine
 from .solver import RecursiveSolver
@@ -226,21 +226,20 @@ def _validators(
         raise InvalidInputError(
             "validation_policy needs a model that validates: give model or validator_model", field="validation_policy"
         )
-    policy = policy or ValidationPolicy()
 
     def component(model: BaseChatModel | None) -> Component | None:
         if model is None:
             return None
-        return Component(roles.VALIDATOR, ModelValidator(model, tools=tools, rounds=policy.max_tool_rounds))
+        return Component(roles.VALIDATOR, ModelValidator(model, tools=tools))
 
     return Validators(
         on=True,
-        policy=policy,
+        policy=policy or ValidationPolicy(),
         sub_tasks=component(validator or own),
         root=component(root or validator or own),
         always=everywhere,
         gate=everywhere or root is not None,
-        tool_rounds=0 if tools is None else policy.max_tool_rounds,
+        with_tools=tools is not None,
     )
 
 

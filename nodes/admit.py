@@ -43,6 +43,7 @@ async def admit(state: TaskState, context: Context) -> Update:
         task = read_task(
             given.get("task"), given.get("messages") or [], given.get("task_id"), context.policy, previous=state.current
         )
+        task = task.model_copy(update={"minimum": context.parts.validators.minimum})
     if state.resume_at not in (None, "admit"):
         context.at(task, elapsed=state.elapsed)
         return {"state": state.model_copy(update={"current": context.attempt})}

@@ -24,6 +24,7 @@ from langgraph_recursive.state.brief import SubTask
 from langgraph_recursive.state.errors import ComponentError, InvalidInputError, UnparsableOutputError
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.review import TaskReview
+from langgraph_recursive.state.validation_policy import ValidationMinimum
 from langgraph_recursive.state.verdict import Verdict
 
 from .context import CallFailed, Context, entered
@@ -328,6 +329,14 @@ class Components:
     contexts: ContextStore | None = None
     models: Mapping[str, BaseChatModel] = field(default_factory=dict)
     closing_aggregate: bool = False
+
+    def held_to(self, minimum: ValidationMinimum) -> Components:
+        """Validate at least by what a run began with.
+
+        Raises:
+            InvalidInputError: There is no model that could.
+        """
+        return dataclasses.replace(self, validators=self.validators.held_to(minimum))
 
     def model(self, name: str) -> BaseChatModel:
         """The model of a name: one of `models`, or what `init_chat_model` makes of it.

@@ -91,8 +91,13 @@ class Context:
         Args:
             task: The attempt.
             elapsed: Seconds the task has already taken.
+
+        Raises:
+            InvalidInputError: The application that goes on with the run cannot do it as it began.
         """
         self.task = self.run.anchored(task)
+        if self.run.minimum is not None:
+            self.parts = self.parts.held_to(self.run.minimum)
         self.run.working(task)
         if task.parent_id is None and self.policy.budget.max_seconds is not None:
             self.run.end_after(self.policy.budget.max_seconds - elapsed)

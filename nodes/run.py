@@ -24,6 +24,7 @@ from langgraph_recursive.state.owner import Owner
 from langgraph_recursive.state.task import HaltType, Task
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
+from langgraph_recursive.state.validation_policy import ValidationMinimum
 
 from .allowance import Allowances
 from .effects import Effect
@@ -152,13 +153,14 @@ class Run:
         self.id = str(uuid.uuid4())
         self._anchor: RootTaskAnchor = ROOTS_ANCHOR
         self._owner: Owner | None = None
+        self.minimum: ValidationMinimum | None = None
         self._caller: tuple[str, str] | None = None
         self._listener: Listener | None = None
         self._said: dict[int, str] = {}
         self._spent_out: set[tuple[int, str]] = set()
 
     def anchored(self, task: Task) -> Task:
-        """Keep the root's anchor and owner, and give a descendant those copies.
+        """Keep the root's anchor, owner and minimum of validation, and give a descendant the first two.
 
         Raises:
             ChangedAnchorError: It is not the anchor that the tree was started with.
@@ -166,7 +168,7 @@ class Run:
         """
         if task.parent_id is None:
             task = task.owned_by(self._owner_of(task))
-            self._anchor, self._owner = task.anchor, task.owner
+            self._anchor, self._owner, self.minimum = task.anchor, task.owner, task.minimum
         owner = self._owner or self._owner_of(task)
         return task.under(self._anchor).model_copy(update={"owner": owner})
 

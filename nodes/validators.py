@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.task import PlannedChild, Task
-from langgraph_recursive.state.validation import AGENTIC_SCOPES, ValidationPolicy
+from langgraph_recursive.state.validation import AGENTIC_SCOPES
+from langgraph_recursive.state.validation_policy import ValidationMinimum, ValidationPolicy
 
 if TYPE_CHECKING:
     from .components import Component
@@ -27,7 +28,7 @@ class Validators:
         root: Validates at the root gate, likewise.
         always: Whether sub-tasks are validated also where their brief selects no scope but `task`.
         gate: Whether every root's answer must pass the gate, also of a plain text.
-        tool_rounds: Rounds of tool calls that a validator with tools may make; 0 without tools.
+        with_tools: Whether a validator has tools of its own.
     """
 
     on: bool = False
@@ -36,7 +37,35 @@ class Validators:
     root: Component | None = None
     always: bool = False
     gate: bool = False
-    tool_rounds: int = 0
+    with_tools: bool = False
+
+    @property
+    def minimum(self) -> ValidationMinimum | None:
+        """What a run that begins now is held to; None if nothing is validated that its task does not ask for."""
+        if not (self.always or self.gate):
+            return None
+        return ValidationMinimum(policy=self.policy, sub_tasks=self.always, gate=self.gate)
+
+    def held_to(self, minimum: ValidationMinimum) -> Validators:
+        """Validate at least by what a run began with; what the application asks for now is added.
+
+        Raises:
+            InvalidInputError: There is no model that could.
+        """
+        held = replace(
+            self,
+            on=True,
+            policy=minimum.policy.joined(self.policy),
+            always=self.always or minimum.sub_tasks,
+            gate=self.gate or minimum.gate,
+        )
+        if (held.always and held.sub_tasks is None) or (held.gate and held.root is None):
+            raise InvalidInputError(
+                "this run began with independent validation and is held to it, and there is no model that validates: "
+                "give model or validator_model, as when it began",
+                field="validator_model",
+            )
+        return held
 
     def gates(self, task: Task) -> bool:
         """Whether a task's answer must pass the root gate (rules.md 22).
@@ -83,5 +112,6 @@ class Validators:
         scopes = {"task", *self.policy.scopes} if self.always else set()
         if task.parent_id is not None and self.of(task) is not None:
             scopes |= {*task.brief.validation_scopes, *self.policy.scopes}
-        gate = 1 + self.tool_rounds if self.gates(task) else 0
-        return max(gate, sum(1 + (self.tool_rounds if scope in AGENTIC_SCOPES else 0) for scope in scopes))
+        rounds = self.policy.max_tool_rounds if self.with_tools else 0
+        gate = 1 + rounds if self.gates(task) else 0
+        return max(gate, sum(1 + (rounds if scope in AGENTIC_SCOPES else 0) for scope in scopes))

@@ -54,7 +54,8 @@ from .task import Attempt, Halt, Partial, PlannedChild, Task, TaskInput
 from .task_state import ChildResult, NextAction, TaskState
 from .trace import SolveTrace
 from .usage import Usage
-from .validation import ValidationCheckSpec, ValidationPlan, ValidationPolicy
+from .validation import ValidationPlan
+from .validation_policy import ValidationCheckSpec, ValidationPolicy
 from .verdict import (
     RetryFrom,
     ScopeValidationResult,

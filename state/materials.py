@@ -16,7 +16,8 @@ from .fence import fenced
 from .report import TaskReport
 from .task import Task
 from .task_state import TaskState
-from .validation import ValidationPlan, ValidationPolicy, model_validator_id
+from .validation import ValidationPlan, model_validator_id
+from .validation_policy import ValidationPolicy
 from .verdict import Scope
 
 __all__ = ("MATERIAL_CHARS", "Dossier", "Entry", "trajectory_head", "trajectory_of", "without_reasoning")

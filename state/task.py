@@ -12,6 +12,7 @@ from .errors import ChangedAnchorError, ChangedUserError
 from .failure import Failure
 from .intervention import Intervention
 from .owner import Owner
+from .validation_policy import ValidationMinimum
 from .verdict import Outcome
 
 __all__ = (
@@ -74,6 +75,7 @@ class Task(Stored):
         model: Name of the model that a person chose for this task and its sub-tasks; empty for the solver's own.
         lineage: Keys (`same_task`) of the objectives of the ancestors and of this task, for finding repeats.
         gated: Whether the root was given as an anchor, which its answer must be validated against.
+        minimum: What the tree is validated by at least. Fixed at the root when the run begins, which alone stores it.
         owner: Tree and user, for artifacts and context snapshots. Fixed at the root, which alone stores it.
     """
 
@@ -99,6 +101,7 @@ class Task(Stored):
     model: str = ""
     lineage: list[str] = Field(default_factory=list)
     gated: bool = False
+    minimum: ValidationMinimum | None = None
     owner: Owner | None = None
 
     def __str__(self) -> str:

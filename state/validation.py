@@ -10,24 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationError, field_validator
-
-from ._model import Data, FilledText, Given, canonical_json, sha256
+from ._model import Data, canonical_json, sha256
 from .brief import BriefScope
-from .errors import InvalidPolicyError, invalid_fields
 from .report import TaskReport
 from .task import Task
+from .validation_policy import CheckMethod, ValidationCheckSpec, ValidationPolicy
 from .verdict import Outcome, RetryFrom, Scope, ScopeValidationResult, ValidationCheck, ValidationResult, Verdict, worst
 
 __all__ = (
     "AGENTIC_SCOPES",
     "FRAMEWORK",
     "Judged",
-    "ValidationCheckSpec",
     "ValidationPlan",
-    "ValidationPolicy",
     "aggregated",
     "compile_plan",
     "model_validator_id",
@@ -43,70 +39,10 @@ FRAMEWORK = "framework"
 _ORDER: tuple[BriefScope, ...] = ("evidence", "hypothesis", "output", "task")
 _MARK_CHARS = 6
 
-CheckMethod = Literal["model", "verifier"]
-
 
 def model_validator_id(scope: Scope) -> str:
     """Name a scope's model validator, in verdicts and in traces."""
     return f"validator:{scope}"
-
-
-class ValidationCheckSpec(Given):
-    """One check of a plan (protocol, ValidationCheckSpec).
-
-    Attributes:
-        check_id: Its name, unique within the scope.
-        scope: The dimension it belongs to.
-        criterion: What must hold.
-        method: `model`: a model validator decides; `verifier`: a verifier of the user, named by `check_id`, which may
-            report its finding as several checks.
-        required: Whether it must pass.
-    """
-
-    check_id: FilledText
-    scope: Scope
-    criterion: FilledText
-    method: CheckMethod = "model"
-    required: bool = True
-
-
-class ValidationPolicy(Given):
-    """The trusted application's minimum, fixed and hashed at the root; briefs only add to it.
-
-    Raises:
-        InvalidPolicyError: A field is unknown or out of bounds.
-    """
-
-    scopes: list[BriefScope] = Field(default_factory=list)
-    """Scopes that every sub-task is validated in, whatever its brief selects; `task` always is."""
-
-    checks: list[ValidationCheckSpec] = Field(default_factory=list)
-    """Checks that every task with their scope must pass beside its own criteria. A model decides them."""
-
-    max_tool_rounds: int = Field(4, ge=1)
-    """Rounds of tool calls of a model validator in the scopes evidence, hypothesis and root. One more is an error."""
-
-    def __init__(self, **fields: Any) -> None:
-        try:
-            super().__init__(**fields)
-        except ValidationError as error:
-            field = str(next(iter(error.errors()[0]["loc"]), ""))
-            raise InvalidPolicyError(invalid_fields("ValidationPolicy", error), field=field) from error
-
-    @field_validator("checks")
-    @classmethod
-    def _distinct(cls, checks: list[ValidationCheckSpec]) -> list[ValidationCheckSpec]:
-        if any(check.method != "model" for check in checks):
-            raise ValueError("a policy's check is decided by a model: verifiers are given to the solver")
-        twice = [key for key, times in Counter((c.scope, c.check_id) for c in checks).items() if times > 1]
-        if twice:
-            raise ValueError(f"check ids must be unique within a scope: {twice}")
-        return checks
-
-    @property
-    def hash(self) -> str:
-        """sha256 of the normalized policy."""
-        return sha256(canonical_json(self.model_dump(mode="json")))
 
 
 class ValidationPlan(Data):

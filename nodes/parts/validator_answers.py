@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from langgraph_recursive.state.errors import invalid_fields
-from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPlan
+from langgraph_recursive.state.validation import ValidationPlan
+from langgraph_recursive.state.validation_policy import ValidationCheckSpec
 from langgraph_recursive.state.verdict import CheckStatus, Scope, ValidationCheck, Verdict
 
 from ..conversions import well_formed

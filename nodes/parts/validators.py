@@ -78,16 +78,15 @@ class ModelValidator(Part):
 
     Args:
         model: The chat model. Its temperature is set to 0 where that is known to be allowed.
-        tools: Makes the tools of one run in the scopes that may use some; None gives none.
-        rounds: Rounds of tool calls.
+        tools: Makes the tools of one run in the scopes that may use some, in at most as many rounds as the policy says;
+            None gives none.
     """
 
     name = "validator"
 
-    def __init__(self, model: BaseChatModel, *, tools: ValidatorTools | None = None, rounds: int = 4) -> None:
+    def __init__(self, model: BaseChatModel, *, tools: ValidatorTools | None = None) -> None:
         self.model = at_zero(checked_model(model, self.name))
         self.tools = tools
-        self.rounds = rounds
         self.structured = _structured(self.model)
 
     @property
@@ -106,7 +105,6 @@ class ModelValidator(Part):
             {
                 "tools": [convert_to_openai_tool(tool) for tool in session.tools()],
                 "policy": repr_of(policy),
-                "rounds": self.rounds,
             }
         )
 
@@ -121,14 +119,15 @@ class ModelValidator(Part):
         session = self._session(scope, dossier.report)
         tools = list(session.tools()) if session is not None else []
         bound = _bound(self.model, tools)
-        system = self._system(scope, with_tools=bound is not None)
+        rounds = dossier.policy.max_tool_rounds if bound is not None else 0
+        system = self._system(scope, rounds)
         material = dossier.written(plan, scope, room=MATERIAL_CHARS - len(system))
         if material is None:
             return _too_large(plan, scope)
         messages = [SystemMessage(system), HumanMessage(material)]
         sources = {entry.source for entry in dossier.artifacts}
         if bound is not None and session is not None:
-            return await self._with_tools(_ToolRun(session, tools), bound, messages, plan, scope, sources)
+            return await self._with_tools(_ToolRun(session, tools), bound, messages, plan, scope, sources, rounds)
         reply = await invoke(_call(scope), _Replying(_named(self.structured or self.model, plan, scope)), messages)
         if fault := _fault_of(reply, structured=self.structured is not None):
             return Verdict(error=fault)
@@ -137,10 +136,10 @@ class ModelValidator(Part):
     def _session(self, scope: Scope, report: TaskReport) -> ValidatorSession | None:
         return self.tools(report) if self.tools is not None and scope in AGENTIC_SCOPES else None
 
-    def _system(self, scope: Scope, *, with_tools: bool) -> str:
-        as_text = with_tools or self.structured is None
+    def _system(self, scope: Scope, rounds: int) -> str:
+        as_text = rounds > 0 or self.structured is None
         form = filled(prompt_text("validator_form"), {"scope": scope}) if as_text else ""
-        sources = filled(prompt_text("validator_sources"), {"rounds": self.rounds}) if with_tools else ""
+        sources = filled(prompt_text("validator_sources"), {"rounds": rounds}) if rounds else ""
         return filled(prompt_text("validator"), {"scope": scope, "form": form, "sources": sources})
 
     async def _with_tools(
@@ -151,15 +150,16 @@ class ModelValidator(Part):
         plan: ValidationPlan,
         scope: Scope,
         sources: set[str],
+        rounds: int,
     ) -> Verdict:
         """Let the model open sources. Each model call and each tool call is durable by itself."""
         await CheckTools(list(run.tools.values()))
         history = list(messages)
-        for number in range(self.rounds + 1):
+        for number in range(rounds + 1):
             reply = await invoke(_call(scope), _named(bound, plan, scope), history)
             if not reply.tool_calls and not reply.invalid_tool_calls:
                 return read_answer(message_text(reply), plan, scope, sources)
-            if number == self.rounds:
+            if number == rounds:
                 break
             if fault := run.fault_of(reply):
                 return Verdict(error=fault)
@@ -168,7 +168,7 @@ class ModelValidator(Part):
                 made = run.known(await invoke(f"{_call(scope)}-tool", run, call))
                 sources |= set(made["opened"])
                 history.append(ToolMessage(made["text"], name=call["name"], tool_call_id=call["id"]))
-        return Verdict(error=f"the validator's rounds of tool calls ({self.rounds}) ran out before it decided")
+        return Verdict(error=f"the validator's rounds of tool calls ({rounds}) ran out before it decided")
 
 
 class _ToolRun(Runnable[ToolCall, dict[str, Any]]):

@@ -24,7 +24,8 @@ from langgraph_recursive.state.report import ArtifactRef, NextStepSuggestion, Ta
 from langgraph_recursive.state.review import TaskReview
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
-from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPlan, ValidationPolicy
+from langgraph_recursive.state.validation import ValidationPlan
+from langgraph_recursive.state.validation_policy import ValidationCheckSpec, ValidationPolicy
 from langgraph_recursive.state.verdict import RetryFrom, ScopeValidationResult, ValidationCheck, ValidationResult
 from review_kit import CONFIG, Tree, brief
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import pytest
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
 
+from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.state.brief import RootTaskAnchor, TaskBrief
+from langgraph_recursive.state.errors import ComponentError
 from langgraph_recursive.state.report import TaskReport, answer_report
 from langgraph_recursive.state.task import Task
-from langgraph_recursive.state.validation import ValidationPlan, ValidationPolicy, compile_plan
+from langgraph_recursive.state.validation import ValidationPlan, compile_plan
+from langgraph_recursive.state.validation_policy import ValidationPolicy
+from langgraph_recursive.state.verdict import Verdict, accept
+from scripted import ScriptedChatModel
 
-__all__ = ("ANCHOR", "Session", "asked", "brief", "decide", "deciding", "opened", "plan_of", "report", "task")
+__all__ = ("ANCHOR", "Job", "Session", "asked", "brief", "decide", "deciding", "opened", "plan_of", "report", "task")
 
 ANCHOR = RootTaskAnchor(objective="sum the orders", completion_criteria=["the sum is right", "the currency is named"])
 
@@ -107,3 +115,55 @@ def opened(sessions: list[Session]) -> Session:
     """A new session, remembered."""
     sessions.append(Session())
     return sessions[-1]
+
+
+class Job:
+    """A root with one child that is validated in three scopes; the process dies in one call, once.
+
+    Args:
+        dies_in: The call: a scope, `solve`, or `check` with the task's id.
+    """
+
+    def __init__(self, *, dies_in: str = "task") -> None:
+        self.saver = InMemorySaver()
+        self.calls: Counter[str] = Counter()
+        self.dies_in = dies_in
+
+    def check(self, task: Task) -> Verdict:
+        self._called(f"check {task.id}")
+        return accept("fine")
+
+    def solve(self, task: Task) -> str:
+        self._called("solve")
+        return "7"
+
+    def answer(self, messages: list[BaseMessage]) -> Any:
+        scope, _ = asked(messages)
+        self._called(scope)
+        return decide(messages)
+
+    def _called(self, name: str) -> None:
+        self.calls[name] += 1
+        if name == self.dies_in:
+            raise ComponentError("the process died")
+
+    def build(self, *, name: str = "one", **options: Any) -> Any:
+        """A solver of another process: nothing but the saver is shared."""
+        return create_recursive_solver(
+            **{
+                "solver": self.solve,
+                "decomposer": lambda task, depth: [brief("part")] if depth == 0 else [],
+                "aggregator": lambda task, results: "7",
+                "verifiers": [self.check],
+                "validation_policy": ValidationPolicy(scopes=["hypothesis", "output"]),
+                "validator_model": ScriptedChatModel(answers=self.answer, name=name),
+                "checkpointer": self.saver,
+                **options,
+            }
+        )
+
+    def killed(self, run: Callable[..., Any], config: Any, **options: Any) -> None:
+        with pytest.raises(ComponentError, match="died"):
+            run(self.build(**options), "sum", config)
+        self.dies_in = ""
+        self.calls.clear()

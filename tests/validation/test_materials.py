@@ -20,7 +20,7 @@ from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.task import Halt, PlannedChild, Task
 from langgraph_recursive.state.task_state import ChildResult, TaskState
 from langgraph_recursive.state.trace import SolveTrace
-from langgraph_recursive.state.validation import ValidationPolicy
+from langgraph_recursive.state.validation_policy import ValidationPolicy
 from langgraph_recursive.state.verdict import ValidationResult
 from validation_kit import ANCHOR, brief, plan_of, report, task
 

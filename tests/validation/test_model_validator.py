@@ -15,7 +15,8 @@ from langgraph_recursive.nodes.parts.validator_answers import read_answer
 from langgraph_recursive.nodes.parts.validators import ModelValidator
 from langgraph_recursive.state.failure import Failure
 from langgraph_recursive.state.materials import Dossier, Entry
-from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPlan, ValidationPolicy
+from langgraph_recursive.state.validation import ValidationPlan
+from langgraph_recursive.state.validation_policy import ValidationCheckSpec, ValidationPolicy
 from langgraph_recursive.state.verdict import Scope, Verdict
 from scripted import ScriptedChatModel, tool_call
 from validation_kit import Session, brief, decide, deciding, opened, plan_of, report, task
@@ -171,12 +172,18 @@ def validate(way: str) -> Validate:
     """Run a model validator by itself."""
 
     def run(
-        model: ScriptedChatModel, scope: Scope = "task", *, dossier: Dossier | None = None, **options: Any
+        model: ScriptedChatModel,
+        scope: Scope = "task",
+        *,
+        dossier: Dossier | None = None,
+        max_tool_rounds: int = 4,
+        **options: Any,
     ) -> Verdict:
         part = ModelValidator(model, **options)
         checked = task(brief=brief(validation_scopes=["evidence", "hypothesis", "output", "task"]))
         plan = plan_of(checked)
-        given = dossier or Dossier(policy=ValidationPolicy(), task=checked, report=report())
+        policy = ValidationPolicy(max_tool_rounds=max_tool_rounds)
+        given = dossier or Dossier(policy=policy, task=checked, report=report())
         if way == "sync":
             return Verdict.model_validate(part(plan, scope, given))
         return Verdict.model_validate(asyncio.run(part.acall(plan, scope, given)))
@@ -257,7 +264,7 @@ def test_a_forbidden_tool_call_is_an_error(validate: Validate) -> None:
 def test_too_many_rounds_are_an_error(validate: Validate) -> None:
     session = Session()
     model = ScriptedChatModel(answers=[tool_call("open_page", name="orders")], repeat=True, tools=True)
-    assert "rounds" in str(validate(model, "hypothesis", tools=lambda report: session, rounds=2).error)
+    assert "rounds" in str(validate(model, "hypothesis", max_tool_rounds=2, tools=lambda report: session).error)
     assert (session.calls, len(model.calls)) == (2, 3)
 
 
@@ -314,5 +321,3 @@ def test_its_identity_tells_models_settings_and_tools_apart() -> None:
     assert one != identity(ScriptedChatModel(answers=[], name="two"))
     tools = identity(ScriptedChatModel(answers=[], name="one"), tools=lambda report: Session())
     assert (tools[0], tools[1] == one[1]) == (one[0], False)
-    rounds = identity(ScriptedChatModel(answers=[], name="one"), tools=lambda report: Session(), rounds=2)
-    assert rounds[1] != tools[1]

@@ -16,14 +16,13 @@ from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.validation import (
     FRAMEWORK,
     Judged,
-    ValidationCheckSpec,
     ValidationPlan,
-    ValidationPolicy,
     aggregated,
     compile_plan,
     model_validator_id,
     scope_result,
 )
+from langgraph_recursive.state.validation_policy import ValidationCheckSpec, ValidationPolicy
 from langgraph_recursive.state.verdict import Outcome, Scope, ValidationCheck, Verdict, accept, reject
 from validation_kit import ANCHOR, brief, plan_of, report, task
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,72 +13,26 @@ from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.errors import ComponentError
 from langgraph_recursive.state.task import Task
-from langgraph_recursive.state.validation import ValidationCheckSpec, ValidationPolicy
+from langgraph_recursive.state.validation_policy import ValidationCheckSpec, ValidationPolicy
 from langgraph_recursive.state.verdict import Verdict, accept, reject
 from scripted import ScriptedChatModel, tool_call
-from validation_kit import ANCHOR, Session, asked, brief, decide, opened
+from validation_kit import ANCHOR, Job, Session, decide, opened
 
 Run = Callable[..., dict[str, Any]]
 
 CONFIG = {"configurable": {"thread_id": "1"}}
-POLICY = ValidationPolicy(scopes=["hypothesis", "output"])
-
-
-class Job:
-    """A root with one child that is validated in three scopes; the process dies in one of them, once."""
-
-    def __init__(self, *, dies_in: str = "task") -> None:
-        self.saver = InMemorySaver()
-        self.calls: Counter[str] = Counter()
-        self.dies_in = dies_in
-
-    def check(self, task: Task) -> Verdict:
-        self.calls[f"check {task.id}"] += 1
-        return accept("fine")
-
-    def solve(self, task: Task) -> str:
-        self.calls["solve"] += 1
-        return "7"
-
-    def answer(self, messages: list[BaseMessage]) -> Any:
-        scope, _ = asked(messages)
-        self.calls[scope] += 1
-        if scope == self.dies_in:
-            raise ComponentError("the process died")
-        return decide(messages)
-
-    def build(self, *, name: str = "one", **options: Any) -> Any:
-        """A solver of another process: nothing but the saver is shared."""
-        return create_recursive_solver(
-            **{
-                "solver": self.solve,
-                "decomposer": lambda task, depth: [brief("part")] if depth == 0 else [],
-                "aggregator": lambda task, results: "7",
-                "verifiers": [self.check],
-                "validation_policy": POLICY,
-                "validator_model": ScriptedChatModel(answers=self.answer, name=name),
-                "checkpointer": self.saver,
-                **options,
-            }
-        )
-
-    def killed(self, run: Run, **options: Any) -> None:
-        with pytest.raises(ComponentError, match="died"):
-            run(self.build(**options), "sum", CONFIG)
-        self.dies_in = ""
-        self.calls.clear()
 
 
 def test_the_same_plan_reuses_the_finished_scopes(run: Run) -> None:
     job = Job()
-    job.killed(run)
+    job.killed(run, CONFIG)
     assert run(job.build(), None, CONFIG)["verified"]
     assert job.calls == {"task": 1, "root": 1, "check t": 1}
 
 
 def test_the_same_plan_reuses_a_finished_verifier_before_the_gate(run: Run) -> None:
     job = Job(dies_in="root")
-    job.killed(run)
+    job.killed(run, CONFIG)
     assert run(job.build(), None, CONFIG)["verified"]
     assert job.calls == {"root": 1}
 
@@ -103,7 +56,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_plan_validates_every_scope_again(run: Run, change: str) -> None:
     job = Job()
-    job.killed(run)
+    job.killed(run, CONFIG)
     assert run(job.build(**CHANGES[change]), None, CONFIG)["verified"]
     wanted = {"hypothesis": 1, "output": 1, "task": 1, "check t.1": 1, "check t": 1, "root": 1}
     assert job.calls == wanted
@@ -111,7 +64,7 @@ def test_a_changed_plan_validates_every_scope_again(run: Run, change: str) -> No
 
 def test_another_set_of_verifiers_validates_every_scope_again(run: Run) -> None:
     job = Job()
-    job.killed(run)
+    job.killed(run, CONFIG)
     assert run(job.build(verifiers=[job.check, another_check]), None, CONFIG)["verified"]
     assert job.calls == {"hypothesis": 1, "output": 1, "task": 1, "check t.1": 1, "check t": 1, "root": 1}
 
@@ -124,7 +77,7 @@ def rule(least: int) -> Callable[..., Verdict]:
 def test_a_verifier_whose_code_or_settings_changed_is_asked_again(run: Run) -> None:
     """Both answers are of one character: what the old rule let pass, the new one does not."""
     job = Job()
-    job.killed(run, verifiers=[rule(1)])
+    job.killed(run, CONFIG, verifiers=[rule(1)])
     result = run(job.build(verifiers=[rule(2)], policy=SolvePolicy(max_attempts=1)), None, CONFIG)
     assert not result["success"]
     assert result["halt"].child.type == "recovery_exhausted"
@@ -132,7 +85,7 @@ def test_a_verifier_whose_code_or_settings_changed_is_asked_again(run: Run) -> N
 
 def test_an_unchanged_verifier_is_not_asked_again(run: Run) -> None:
     job = Job()
-    job.killed(run, verifiers=[rule(1), job.check])
+    job.killed(run, CONFIG, verifiers=[rule(1), job.check])
     assert run(job.build(verifiers=[rule(1), job.check]), None, CONFIG)["verified"]
     assert job.calls == {"task": 1, "root": 1, "check t": 1}
 
@@ -167,7 +120,7 @@ def test_an_opened_source_is_known_again_after_a_crash(run: Run) -> None:
 def test_a_stored_verdict_of_another_task_is_an_error(run: Run) -> None:
     """A mixed-up checkpoint: the record is there under the right name and was made under another token."""
     job = Job()
-    job.killed(run)
+    job.killed(run, CONFIG)
     tampered = 0
     for writes in job.saver.writes.values():
         for key, (task_id, channel, value, path) in list(writes.items()):

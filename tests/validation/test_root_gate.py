@@ -19,7 +19,7 @@ from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.budget import Budget
 from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.task import Task
-from langgraph_recursive.state.validation import ValidationPolicy
+from langgraph_recursive.state.validation_policy import ValidationPolicy
 from langgraph_recursive.state.verdict import Verdict, accept, reject
 from scripted import ScriptedChatModel
 from validation_kit import ANCHOR, asked, brief, decide, deciding

@@ -21,7 +21,7 @@ from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.report import TaskReport
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
-from langgraph_recursive.state.validation import ValidationPolicy
+from langgraph_recursive.state.validation_policy import ValidationPolicy
 from langgraph_recursive.state.verdict import ValidationResult, Verdict, accept, reject
 from scripted import ScriptedChatModel
 from validation_kit import Session, asked, brief, decide, deciding
