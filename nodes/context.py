@@ -102,7 +102,7 @@ class Context:
         if task.parent_id is None and self.policy.budget.max_seconds is not None:
             self.run.end_after(self.policy.budget.max_seconds - elapsed)
         limit = self.policy.max_task_seconds
-        self.deadline = self.run.limit(task, None if limit is None else max(0.0, limit - elapsed))
+        self.deadline = self.run.limit(task, None if limit is None else limit - elapsed)
 
     @property
     def contexts(self) -> ContextStore | None:

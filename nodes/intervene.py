@@ -9,7 +9,7 @@ from langgraph.types import interrupt
 
 from langgraph_recursive.state._model import plain
 from langgraph_recursive.state.errors import InvalidInputError, RecursiveSolverError
-from langgraph_recursive.state.intervening import accepted_anyway, answer_at_hand, decided, retried
+from langgraph_recursive.state.intervening import Directed, accepted_anyway, answer_at_hand, decided, retried
 from langgraph_recursive.state.intervention import DECISIONS, Intervention, read_intervention
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import cut
@@ -19,6 +19,7 @@ from .components import Components
 from .context import Context
 from .meter import calls_no_model
 from .node import Update
+from .outcome import left_out
 from .policy import SolvePolicy
 
 __all__ = ("check_intervention", "intervene")
@@ -40,11 +41,22 @@ def _carried_out(state: TaskState, decision: Intervention, context: Context) -> 
     if decision.decision == "stop":
         return _let_stand(state, decision)
     if decision.decision == "accept":
-        return accepted_anyway(state, decision)
+        return {**accepted_anyway(state, decision), "partial": left_out(state)}
     policy = context.run.policy
-    going_on = retried(state, decision, max_attempts=policy.max_attempts, evidence_chars=policy.max_evidence_chars)
+    going_on = _retried(state, decision, policy, more=policy.max_attempts - context.policy.max_attempts)
     context.count(Usage(fixes=1))
     return {**going_on.update, "attempt": going_on.task}
+
+
+def _retried(state: TaskState, decision: Intervention, policy: SolvePolicy, *, more: int = 0) -> Directed:
+    return retried(
+        state,
+        decision,
+        max_attempts=policy.max_attempts,
+        more=more,
+        spec_chars=policy.max_spec_chars,
+        evidence_chars=policy.max_evidence_chars,
+    )
 
 
 def _let_stand(state: TaskState, decision: Intervention) -> Update:
@@ -69,7 +81,8 @@ async def _asked(state: TaskState, context: Context) -> Intervention:
         answer = await context.call("intervention", _ask_person, _question(state, complaint))
         try:
             decision = read_intervention(answer)
-            check_intervention(decision, state, context.policy, context.parts)
+            # Against the solver's own limits: another decision of these moments may just have raised the run's.
+            check_intervention(decision, state, context.run.graph.policy, context.parts)
         except RecursiveSolverError as error:
             complaint = str(error)
         else:
@@ -104,21 +117,22 @@ def check_intervention(decision: Intervention, state: TaskState, policy: SolvePo
     Args:
         decision: The decision.
         state: The state of the halted task.
-        policy: The limits of the run.
+        policy: The limits that it has to raise something of, if it raises limits.
         parts: The components.
 
     Raises:
-        InvalidInputError: There is no answer to accept, or no part that a chosen model could work for.
+        InvalidInputError: There is no answer to accept, a text is too long, or no part is there that a chosen model
+            could work for.
         InvalidPolicyError: A limit cannot be raised so.
         MissingDependencyError: The package that the model needs is not installed.
     """
-    if decision.decision == "accept" and not decision.answer and answer_at_hand(state) is None:
-        raise InvalidInputError(
-            f"task {state.attempt.id} has made no answer that could be accepted: give answer='...'", field="answer"
-        )
+    if decision.decision == "accept":
+        accepted_anyway(state, decision)
+    elif decision.decision == "retry":
+        _retried(state, decision, policy)
     if decision.limits and policy.raised(decision.limits) == policy:
         raise InvalidInputError(
-            f"limits = {decision.limits!r} raises nothing: give more than the run has now", field="limits"
+            f"limits = {decision.limits!r} raises nothing: give more than there is now", field="limits"
         )
     if decision.model:
         parts.check_model(decision.model)

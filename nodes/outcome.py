@@ -16,7 +16,7 @@ from langgraph_recursive.state.verdict import RetryFrom, ValidationResult
 
 from .context import CallFailed, Context
 
-__all__ = ("accepted", "deterministic_verdict", "finished_parts", "halted", "no_outputs", "outputs")
+__all__ = ("accepted", "deterministic_verdict", "finished_parts", "halted", "left_out", "no_outputs", "outputs")
 
 
 def accepted(state: TaskState, context: Context, verdict: ValidationResult) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def accepted(state: TaskState, context: Context, verdict: ValidationResult) -> d
         "verdict": verdict,
         "attempts": [*state.attempts, attempt],
         "halt": None,
-        "partial": _left_out(state),
+        "partial": left_out(state),
     }
 
 
@@ -113,7 +113,8 @@ def _left_by(state: TaskState, kind: HaltType, child: Halt | None) -> str | None
     if kind not in ("child_failed", "budget_exhausted"):
         return None
     behind = [child, *(result.halt for result in state.children.values())]
-    return next((halt.left_by for halt in behind if halt is not None and halt.left_by), None)
+    halts = [halt for halt in behind if halt is not None and (kind == "child_failed" or halt.type == kind)]
+    return next((halt.left_by for halt in halts if halt.left_by), None)
 
 
 def _asks(kind: HaltType, context: Context) -> bool:
@@ -121,7 +122,7 @@ def _asks(kind: HaltType, context: Context) -> bool:
     return context.policy.interrupt_on_halt and kind != "cancelled" and context.run.durable
 
 
-def _left_out(state: TaskState) -> list[Partial]:
+def left_out(state: TaskState) -> list[Partial]:
     """What children without an accepted answer finished all the same; a `best_effort` answer does not hold it."""
     results = [state.children[child] for child in state.missing if child in state.children]
     return [part for result in results for part in result.partial]

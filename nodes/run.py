@@ -291,18 +291,22 @@ class Run:
     def end_after(self, seconds: float | None) -> None:
         """Set when the run's own time is up, once."""
         if seconds is not None and self.end is None:
-            self.end = time.monotonic() + max(0.0, seconds)
+            self.end = time.monotonic() + seconds
 
     def raise_limits(self, limits: Mapping[str, Any]) -> None:
-        """Raise limits for the rest of the run, in the whole tree; times up to now are counted anew against them.
+        """Raise limits for the rest of the run, in the whole tree, with what is under way.
 
         Raises:
             InvalidPolicyError: One is no limit, or out of bounds.
         """
-        self.policy = self.policy.raised(limits)
+        before, self.policy = self.policy, self.policy.raised(limits)
         self.ledger.budget = self.policy.budget
-        self.end = None
-        self._deadlines.clear()
+        self.end = _later(self.end, before.budget.max_seconds, self.policy.budget.max_seconds)
+        ends = {
+            task: _later(end, before.max_task_seconds, self.policy.max_task_seconds)
+            for task, end in self._deadlines.copy().items()
+        }
+        self._deadlines = {task: end for task, end in ends.items() if end is not None}
 
     def out_of_time(self) -> bool:
         """Whether the run's own time (Budget.max_seconds) is up."""
@@ -343,3 +347,8 @@ class Run:
             raise TaskStopped("cancelled", "stopped while a call was in flight") from None
         finally:
             self._calls.pop(call, None)
+
+
+def _later(end: float | None, before: float | None, now: float | None) -> float | None:
+    """When a time is up whose limit was raised; None if it has none."""
+    return None if end is None or before is None or now is None else end + now - before

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from .brief import TaskBrief, brief_of
+from .brief import BRIEF_CHARS, TaskBrief, brief_of
 from .continuing import never_admitted, rebriefed, starting_node, why_halted
+from .errors import InvalidInputError
 from .intervention import Intervention
 from .recovery import fix_task, settled_checks
 from .report import Validation, answer_report
@@ -16,6 +16,13 @@ from .task_state import TaskState
 from .verdict import ValidationResult
 
 __all__ = ("Directed", "accepted_anyway", "answer_at_hand", "decided", "retried", "was_cut_off")
+
+
+class Directed(NamedTuple):
+    """The attempt with which a task goes on, and what else changes in its state."""
+
+    task: Task
+    update: dict[str, Any]
 
 
 def was_cut_off(state: TaskState) -> bool:
@@ -43,10 +50,15 @@ def accepted_anyway(state: TaskState, decision: Intervention) -> dict[str, Any]:
     """Accept an answer with a waiver: a success that is not verified (rules.md 7).
 
     The verdict keeps its checks as they were, and the attempt its failures.
+
+    Raises:
+        InvalidInputError: There is no answer to accept.
     """
     text = decision.answer or answer_at_hand(state)
     if text is None:
-        raise RuntimeError("there is no answer to accept")
+        raise InvalidInputError(
+            f"task {state.attempt.id} has made no answer that could be accepted: give answer='...'", field="answer"
+        )
     made = state.report if state.report is not None and state.report.answered and not decision.answer else None
     report = (made or answer_report(text)).model_copy(
         update={
@@ -62,7 +74,9 @@ def accepted_anyway(state: TaskState, decision: Intervention) -> dict[str, Any]:
     return {"report": report, "verdict": verdict, "halt": None, "out_of_budget": None, "failed_by": None}
 
 
-def retried(state: TaskState, decision: Intervention, *, max_attempts: int, evidence_chars: int) -> Directed:
+def retried(
+    state: TaskState, decision: Intervention, *, max_attempts: int, more: int = 0, spec_chars: int, evidence_chars: int
+) -> Directed:
     """Have a halted task go on in the same chain: always under its next fix number, and granted whatever the limits.
 
     A task that did not pass makes a new attempt from the original task, with every failure so far and what the person
@@ -73,10 +87,15 @@ def retried(state: TaskState, decision: Intervention, *, max_attempts: int, evid
         state: The state of the halted task.
         decision: What the person decided.
         max_attempts: The policy's.
+        more: How many of them were granted since the task halted.
+        spec_chars: How long a spec may be that takes the place of the task.
         evidence_chars: How much failure detail the new spec may carry.
+
+    Raises:
+        InvalidInputError: What the person says is too long.
     """
     cut_off = was_cut_off(state)
-    last, history = _directed(state, decision)
+    last, history = _directed(state, decision, spec_chars)
     failures = [failure for attempt in state.standing for failure in attempt.failures]
     if not cut_off:
         failures += why_halted(state)
@@ -89,38 +108,35 @@ def retried(state: TaskState, decision: Intervention, *, max_attempts: int, evid
         start=last.start if waits else starting_node(state, rerun=cut_off),
         evidence_chars=evidence_chars,
     )
-    limit = (last.limit or max_attempts) + 1 if cut_off else max(last.limit or max_attempts, fix.attempt)
+    granted = max_attempts if last.limit is None else last.limit + more
+    limit = granted + 1 if cut_off else max(granted, fix.attempt)
     fix = fix.model_copy(update={"limit": limit})
     update = {"brief_history": history, "halt": None, "out_of_budget": None}
     return Directed(fix, update | (_waiting(state, fix) if waits else {}))
 
 
-class Directed:
-    """The attempt with which a task goes on, and what changes in its state.
-
-    Args:
-        task: The attempt.
-        update: Fields of the state.
-    """
-
-    def __init__(self, task: Task, update: Mapping[str, Any]) -> None:
-        self.task = task
-        self.update = dict(update)
-
-
-def _directed(state: TaskState, decision: Intervention) -> tuple[Task, list[TaskBrief]]:
+def _directed(state: TaskState, decision: Intervention, spec_chars: int) -> tuple[Task, list[TaskBrief]]:
     """The last attempt with what the person says about the task, and the earlier versions of its brief."""
     task = state.attempt
     said: dict[str, Any] = {"model": decision.model or task.model}
     if decision.hint:
         said["hints"] = [*task.hints, decision.hint]
+        _bounded("hint", "".join(said["hints"]), BRIEF_CHARS)
     task = task.model_copy(update=said)
     if not decision.spec:
         return task, state.brief_history
     replaces = never_admitted(state)
+    _bounded("spec", decision.spec, spec_chars if replaces else BRIEF_CHARS)
     brief = brief_of(decision.spec).inherit(task.brief.constraints) if replaces else task.brief
     history = [*state.brief_history, task.brief] if replaces else state.brief_history
     return rebriefed(task, brief, decision.spec, anew=replaces), history
+
+
+def _bounded(field: str, text: str, limit: int) -> None:
+    if len(text) > limit:
+        raise InvalidInputError(
+            f"{field} would have {len(text)} characters, {limit} are allowed: shorten it", field=field, value=text
+        )
 
 
 def _waiting(state: TaskState, fix: Task) -> dict[str, Any]:

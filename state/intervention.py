@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
-from ._model import Given, Text
+from ._model import FilledText, Given, Text, canonical_json
+from .brief import BRIEF_CHARS
 from .errors import InvalidInputError, invalid_fields
 
 __all__ = ("DECISIONS", "Intervention", "read_intervention")
@@ -33,8 +34,10 @@ class Intervention(Given):
         decision: `retry`: the task goes on in the same chain. `accept`: an answer is accepted with a waiver, though
             it did not pass; it is never called verified. `stop`: the halt stands.
         spec: With `retry`, what is to be done now. The original task stays and this is added to it as revised
-            instructions; a task whose spec was refused before anything ran takes it as its own.
-        hint: With `retry`, help for every further attempt of the task.
+            instructions, 16,000 characters at most; a task whose spec was refused before anything ran takes it as its
+            own, within `max_spec_chars`.
+        hint: With `retry`, help for every further attempt of the task; all its hints together have 16,000 characters at
+            most.
         limits: With `retry`, fields of SolvePolicy that are raised for the rest of the run, in the whole tree:
             `{"max_attempts": 5, "budget": {"max_llm_calls": 400}}`. None lifts a limit.
         model: With `retry`, the name of the model that works on the task and its sub-tasks from now on: one of the
@@ -42,26 +45,44 @@ class Intervention(Given):
         answer: With `accept`, the answer in the person's own words; without it, what the last attempt answered, or
             else the best rejected answer.
         reason: Why, for the record.
-        by: Who decides.
+        by: Who decides; never empty.
+
+    Raises:
+        pydantic.ValidationError: A field is unknown or none of its kind, does not go with the decision, or is no text
+            or JSON that can be stored.
     """
 
     decision: Literal["retry", "accept", "stop"] = "retry"
     spec: Text = ""
-    hint: Text = ""
+    hint: Annotated[Text, Field(max_length=BRIEF_CHARS)] = ""
     limits: dict[str, Any] = Field(default_factory=dict)
     model: Text = ""
     answer: str = ""
     reason: Text = ""
-    by: Text = "a person"
+    by: FilledText = "a person"
 
     @field_validator("limits", mode="after")
     @classmethod
     def _as_data(cls, limits: dict[str, Any]) -> dict[str, Any]:
         """Keep a Budget as what was set in it: what was left out of it stays as it is."""
-        return {
+        data = {
             name: value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
             for name, value in limits.items()
         }
+        try:
+            canonical_json(data)
+        except ValueError as error:
+            raise ValueError(f"{error}: give numbers; None lifts a limit") from error
+        return data
+
+    @field_validator("answer")
+    @classmethod
+    def _storable(cls, answer: str) -> str:
+        try:
+            answer.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("holds half of a surrogate pair, which no store takes") from error
+        return answer
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:

@@ -18,6 +18,7 @@ __all__ = (
     "RewindPoint",
     "anew",
     "at_children",
+    "at_halted_child",
     "at_point",
     "cleared",
     "renumbered",
@@ -191,6 +192,20 @@ def at_children(later: TaskState, child: str) -> TaskState | None:
     return cleared(later).model_copy(update=_NO_REVIEWS)
 
 
+def at_halted_child(later: TaskState, child: str) -> TaskState | None:
+    """Work out a parent's state where a child that halted goes on; None if the child is not in its plan.
+
+    What it has of other children stays, with what it decided on accepted ones; those that were cut off go on too.
+    """
+    state = at_children(later, child)
+    if state is None:
+        return None
+    kept = {name: got for name, got in later.children.items() if got.halt is None or not got.halt.cuts_off}
+    accepted = {got.report.child_task_id for got in kept.values() if got.passed}
+    reviews = [review for review in later.reviews if review.child_task_id in accepted]
+    return state.model_copy(update={"children": kept, "reviews": reviews, "revisions": later.revisions})
+
+
 def resumable(stopped: TaskState) -> TaskState:
     """A task that a limit cut off and that goes on: with its children where it has some, else with its answer."""
     state = cleared(stopped)
@@ -213,6 +228,7 @@ def cleared(state: TaskState) -> TaskState:
         "verdict": None,
         "halt": None,
         "asking": False,
+        "intervention": None,
         "failed_by": None,
         "out_of_budget": None,
         "reviewing": False,

@@ -158,7 +158,8 @@ class Attempt(Data):
         failures: What it did not pass.
         halt: Why the chain stopped here, if it did.
         rewound: Whether a rewind undid it: it is kept for the record, and counts and teaches nothing.
-        intervention: What a person decided after the halt.
+        intervention: What a person decided after the halt; a halt that was let stand may be decided on again, and then
+            it is the last decision, while the traces hold both.
     """
 
     id: str

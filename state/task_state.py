@@ -226,8 +226,14 @@ class TaskState(Stored):
 
     @property
     def ended(self) -> bool:
-        """Whether the task has ended, with an accepted answer or a halt."""
-        return self.halted or (self.verdict is not None and self.verdict.outcome == "passed")
+        """Whether the task has ended, with an accepted answer or a halt.
+
+        An answer that passed when the budget had run out is only a part: that is a halt, which a person may be asked
+        about.
+        """
+        if self.halt is not None:
+            return self.halted
+        return self.verdict is not None and self.verdict.outcome == "passed"
 
 
 ChildResult.model_rebuild()

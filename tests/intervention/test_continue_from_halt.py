@@ -105,7 +105,9 @@ def test_deep_in_the_tree(run: Run, go: Go, saver: Any, config: Any) -> None:
     plans = {"job": ["left", "right"], "left": ["a", "deep"], "deep": ["b", "second"]}
     work = Work(second_needs_hint)
     graph = work.solver(
-        saver, decomposer=lambda task, depth: plans.get(task.brief.objective, []), policy={**QUIET, "max_concurrency": 1}
+        saver,
+        decomposer=lambda task, depth: plans.get(task.brief.objective, []),
+        policy={**QUIET, "max_concurrency": 1},
     )
     halt = run(graph, "job", config)["halt"]
     assert halt.child.child.child.task_id == "t.1.2.2_fix_1"
