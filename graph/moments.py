@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast, get_args
 
+from langchain_core.messages import messages_to_dict
 from langgraph.checkpoint.base import CheckpointTuple
 
 from langgraph_recursive.nodes.subtasks import result_of, with_new_children
@@ -26,6 +27,7 @@ from langgraph_recursive.state.rewinding import (
     RewindPoint,
     anew,
     at_children,
+    at_halted_child,
     at_point,
     renumbered,
     resumable,
@@ -33,6 +35,8 @@ from langgraph_recursive.state.rewinding import (
 )
 from langgraph_recursive.state.task import PlannedChild, Task
 from langgraph_recursive.state.task_state import NextAction, NodeName, TaskState
+
+from .talk import said_before, said_by
 
 __all__ = ("RunTree", "namespace_of")
 
@@ -54,15 +58,17 @@ class _Moment:
         entry: The checkpoint.
         written: Whether the node that ran from it has ended, though no checkpoint followed yet.
         derived: The state at a point before, worked out from the one that is stored.
+        point: That point.
     """
 
     entry: CheckpointTuple
     written: bool = False
     derived: TaskState | None = None
+    point: NodeName | None = None
 
-    def before(self, derived: TaskState) -> _Moment:
+    def before(self, derived: TaskState, point: NodeName) -> _Moment:
         """The same task at a point before, of which no checkpoint is kept."""
-        return dataclasses.replace(self, derived=derived)
+        return dataclasses.replace(self, derived=derived, point=point)
 
     @property
     def order(self) -> tuple[str, bool]:
@@ -87,6 +93,14 @@ class _Moment:
         return self.derived or TaskState.model_validate(self.values["state"])
 
     @property
+    def whole(self) -> TaskState:
+        """The task's state with the conversation of an `agent_parent` about it, for when it goes on elsewhere."""
+        said = said_by(self.entry, written=self.written)
+        if self.point is not None:
+            said = said_before(said, self.state.attempt.id, self.point)
+        return self.state.model_copy(update={"said": messages_to_dict(said)}) if said else self.state
+
+    @property
     def next(self) -> NodeName | None:
         """The node that runs next."""
         names = [name.removeprefix(_BRANCH) for name in self.values if name.startswith(_BRANCH)]
@@ -96,7 +110,7 @@ class _Moment:
         """The state of a task that goes on right here."""
         attempt = self.values.get("attempt") if self.next == "admit" else None
         current = self.state.attempt if attempt is None else Task.model_validate(attempt)
-        return self.state.model_copy(update={"current": current, "resume_at": self.next})
+        return self.whole.model_copy(update={"current": current, "resume_at": self.next})
 
 
 def _moments(checkpoints: Iterable[CheckpointTuple]) -> Iterator[_Moment]:
@@ -135,7 +149,7 @@ class RunTree:
     def rewound(self, task_id: str, to: RewindPoint) -> tuple[Task, TaskState]:
         """The task's attempt that runs next, and the root's state from which it does."""
         point = self._point(task_id, to)
-        state = renumbered(point.state, self.known, max_attempts=self.max_attempts)
+        state = renumbered(point.whole, self.known, max_attempts=self.max_attempts)
         if to == "subtasks":
             state = anew(state)
         again = state.attempt
@@ -157,13 +171,13 @@ class RunTree:
             decision: What is decided.
         """
         halted = self._latest(chain)
-        state = self.known.informed(halted.state)
+        state = self.known.informed(halted.whole)
         if was_cut_off(state):
             passed = {name: result for name, result in state.children.items() if result.passed}
             state = self._folded(state.model_copy(update={"children": passed}), "", revived=True)
         state = stored_elsewhere(state, resume_at="intervene", asking=True, intervention=decision)
         child = chain
-        for parent in self._ancestors(halted, child):
+        for parent in self._above(halted) or self._ancestors(halted, child):
             state = self._back_at_children(parent, child, state)
             child = state.attempt.root_ref
         return state
@@ -210,7 +224,7 @@ class RunTree:
             return there[-1]
         for moment in [*own[:1], *self._of_chain(root_ref(task_id))[-1:]]:
             if derived := at_point(moment.state, task_id, to):
-                return moment.before(derived)
+                return moment.before(derived, to)
         return None
 
     def _ancestors(self, moment: _Moment, child: str) -> list[_Moment]:
@@ -222,6 +236,19 @@ class RunTree:
             name = "|".join(steps[:length])
             found.append(self._at_children(name, parents[name], child))
             child = found[-1].state.attempt.root_ref
+        return found
+
+    def _above(self, halted: _Moment) -> list[_Moment]:
+        """Where those above a task that halted have it go on, the root last; empty if one has planned anew since."""
+        found: list[_Moment] = []
+        task = halted.state.attempt
+        while task.parent_id is not None:
+            parent = self._latest(root_ref(task.parent_id))
+            state = at_halted_child(self._waiting(parent.state.attempt.root_ref) or parent.state, task.root_ref)
+            if state is None:
+                return []
+            found.append(parent.before(state, "subtasks"))
+            task = parent.state.attempt
         return found
 
     def _at_children(self, namespace: str, checkpoint_id: str, child: str) -> _Moment:
@@ -237,7 +264,7 @@ class RunTree:
                 field="task_id",
                 value=child,
             )
-        return newest.before(derived)
+        return newest.before(derived, "subtasks")
 
     def _latest(self, chain: str) -> _Moment:
         return self._of_chain(chain)[-1]
@@ -249,7 +276,7 @@ class RunTree:
         """A parent that runs its children, of which one was taken back."""
         failed = self._latest(child).state.halt is not None
         latest = self._latest(parent.state.attempt.root_ref)
-        folded = self._folded(parent.state, child, revived=failed)
+        folded = self._folded(parent.whole, child, revived=failed)
         folded = folded.model_copy(
             update={
                 "going_on": {**folded.going_on, child: seed},
@@ -285,7 +312,7 @@ class RunTree:
 
     def _progress(self, child: PlannedChild, parent: TaskState) -> TaskState | None:
         """What became of a child last, if it has run since its parent launched it."""
-        latest = self._waiting(child.id) or next((moment.state for moment in self._of_chain(child.id)[-1:]), None)
+        latest = self._waiting(child.id) or next((moment.whole for moment in self._of_chain(child.id)[-1:]), None)
         action = next((action for action in parent.next_actions if action.child_id == child.id), None)
         if latest is None or action is None or action.left is None:
             return latest
@@ -314,7 +341,7 @@ class RunTree:
         open_moments = [m for m in moments if not m.state.ended and m.state.out_of_budget is None and m.next]
         if revived and open_moments and open_moments[-1].next == "review" and _lacks_children(open_moments[-1].state):
             open_moments = [moment for moment in open_moments if moment.next == "subtasks"]
-        state = open_moments[-1].going_on() if open_moments else resumable(self._latest(chain).state)
+        state = open_moments[-1].going_on() if open_moments else resumable(self._latest(chain).whole)
         if state.resume_at == "subtasks":
             state = self._folded(state, "", revived=revived)
         return stored_elsewhere(state)

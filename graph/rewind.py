@@ -26,9 +26,9 @@ def rewind(graph: Any, config: RunnableConfig, task_id: str, to: RewindPoint = "
     """Take a task of the thread's last run back to a point it was at; `graph.invoke(None, config)` then goes on.
 
     What the task and those above it made after that point is gone: reports, reviews and approved actions; a report that
-    was pending then is pending again. Every other task keeps its result, and where one had not finished, or was
-    stopped because the rewound one failed, it goes on at the node it was at. What depends on the task's result runs
-    again. What was spent stays spent.
+    was pending then is pending again; an `agent_parent` has before it what it had said by then. Every other task keeps
+    its result, and where one had not finished, or was stopped because the rewound one failed, it goes on at the node it
+    was at. What depends on the task's result runs again. What was spent stays spent.
 
     An attempt that is taken back runs again under the next number of its chain, and those above it too if they had
     gone on since (rules.md 16): `attempts` keeps the old ones, marked `rewound`, and they do not count in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, RemoveMessage
+from langchain_core.messages import BaseMessage, RemoveMessage, messages_from_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -148,7 +148,7 @@ class LastRun:
             then: The root's checkpoint at the time that it goes back to.
             log: What is to be told of it.
         """
-        root = self.root
+        root, said = self.root, messages_from_dict(state.said)
         state = state.model_copy(
             update={
                 "spent": root.usage,
@@ -158,16 +158,16 @@ class LastRun:
             }
         )
         attempt = {"attempt": plain(state.attempt)} if state.resume_at == "admit" else {}
-        values = {**no_outputs(), **attempt, "state": plain(state), **self._messages(then)}
+        values = {**no_outputs(), **attempt, "state": plain(state), **self._messages(then, said)}
         return Command(update=values, goto=after_admit(state))
 
-    def _messages(self, then: CheckpointTuple) -> dict[str, Any]:
-        """Take the conversations back too: the answer that is gone, and what an `agent_parent` said since."""
+                "said": [],
+    def _messages(self, then: CheckpointTuple, said: list[BaseMessage]) -> dict[str, Any]:
+        """Take the conversations back too: the answer that is gone, and an `agent_parent`'s down to what is kept."""
         now, before = self.latest.checkpoint["channel_values"], then.checkpoint["channel_values"]
         known = {message.id for message in before.get("messages") or []}
         gone = [message for message in now.get("messages") or [] if message.id not in known]
         values: dict[str, Any] = {"messages": [RemoveMessage(id=cast(str, message.id)) for message in gone]}
         if now.get("parent_messages"):
-            kept: list[BaseMessage] = before.get("parent_messages") or []
-            values["parent_messages"] = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]
+            values["parent_messages"] = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *said]
         return {name: value for name, value in values.items() if value}

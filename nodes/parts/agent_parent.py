@@ -25,7 +25,7 @@ from langgraph_recursive.state.report import (
 )
 from langgraph_recursive.state.review import ReviewDecision, TaskReview
 from langgraph_recursive.state.task import Task
-from langgraph_recursive.state.task_state import NextAction
+from langgraph_recursive.state.task_state import NextAction, NodeName
 from langgraph_recursive.state.verdict import ValidationResult
 
 from ..components import Part, inline
@@ -96,11 +96,13 @@ class Gate:
     """What may be called at one node.
 
     Attributes:
+        at: The node.
         offers: Names of the protocol's tools that are offered.
         read: Reads a legal call of one of them, or raises `Refused`.
         working: Whether the application's tools are offered too.
     """
 
+    at: NodeName
     offers: tuple[str, ...]
     read: Callable[[ToolCall], Any]
     working: bool = False
@@ -194,7 +196,7 @@ class AgentParent:
         if not talk.messages:
             talk.say(SystemMessage(prompt_text("parent")))
         names = ", ".join(f"`{name}`" for name in gate.offers)
-        talk.say(HumanMessage(f"{said}\n\nUse {names} now, and no other tool of the protocol."))
+        talk.ask(f"{said}\n\nUse {names} now, and no other tool of the protocol.", task, gate)
         calls = with_readers(self.workers if gate.working else self.readers, reader_tools(task))
         await CheckTools(calls.tools if calls else ())
         bound = self.model.bind_tools([*(_TOOLS[name] for name in gate.offers), *(calls.tools if calls else ())])
@@ -272,6 +274,10 @@ class _Talk:
     def say(self, message: BaseMessage) -> None:
         self.added.append(message)
 
+    def ask(self, text: str, task: Task, gate: Gate) -> None:
+        """Ask for a move; the question remembers in which attempt and at which node, so that a rewind finds it."""
+        self.say(HumanMessage(text, additional_kwargs={"task": task.id, "at": gate.at}))
+
     def answer(self, call: Mapping[str, Any], text: str, task: Task, status: str = "success") -> None:
         """Answer a call; the answer remembers in which attempt it was made."""
         self.say(
@@ -324,7 +330,9 @@ class _Decomposer(Part):
 
     async def run(self, task: Task, depth: int, *, complaint: str | None = None) -> list[SubTask]:
         """Ask for a plan; an answer instead is an empty one."""
-        moves = await self.parent.move(Gate((_AGENT, _REPORT), _planning, working=True), task, _asked(task, complaint))
+        moves = await self.parent.move(
+            Gate("decompose", (_AGENT, _REPORT), _planning, working=True), task, _asked(task, complaint)
+        )
         plan = [SubTask(move.value) for move in moves if move.name == _AGENT]
         if plan and len(plan) < len(moves):
             raise UnparsableOutputError("either start sub-tasks or report, not both in one message")
@@ -365,7 +373,9 @@ class _Solver(Part):
         known = _Talk(_running()).submitted(task)
         if known is not None and complaint is None:
             return known
-        moves = await self.parent.move(Gate((_REPORT,), _reporting, working=True), task, _asked(task, complaint))
+        moves = await self.parent.move(
+            Gate("solve", (_REPORT,), _reporting, working=True), task, _asked(task, complaint)
+        )
         return _only(moves)
 
 
@@ -382,7 +392,7 @@ class _Aggregator(Part):
     ) -> TaskReport:
         """Ask for the combined report."""
         said = _asked(task, complaint) if complaint else aggregation_prompt(task, results, missing)
-        return _only(await self.parent.move(Gate((_REPORT,), _reporting), task, said))
+        return _only(await self.parent.move(Gate("aggregate", (_REPORT,), _reporting), task, said))
 
 
 def _only(moves: Sequence[Move]) -> TaskReport:
@@ -420,7 +430,7 @@ class _Reviewer(Part):
             return TaskReview.model_validate(arguments.model_dump())
 
         said = f"That could not be used: {complaint}" if complaint else _to_review(report, result, ctx)
-        moves = await self.parent.move(Gate((_REVIEW,), reviewing), ctx.task, said)
+        moves = await self.parent.move(Gate("review", (_REVIEW,), reviewing), ctx.task, said)
         if len(moves) > 1:
             raise UnparsableOutputError("review one report once")
         review: TaskReview = moves[0].value
@@ -453,7 +463,7 @@ class _Launcher(Part):
             raise Refused("this is not what was approved: use exactly the approved brief and continue_from")
 
         said = f"That could not be used: {complaint}\n\n{_approved(actions)}" if complaint else _approved(actions)
-        await self.parent.move(Gate((_AGENT,), starting), task, said)
+        await self.parent.move(Gate("review", (_AGENT,), starting), task, said)
         if open_actions:
             raise UnparsableOutputError(f"not started: {', '.join(action.child_id for action in open_actions)}")
         return True

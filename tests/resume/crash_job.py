@@ -1,6 +1,6 @@
 """A warm process that forks once per run, so that hundreds of crashes cost no interpreter starts.
 
-It reads one `Scenario` per line as JSON, runs the tree of `crash_tree` in a child that is killed as the scenario
+It reads one `Scenario` per line as JSON, runs its tree in a child that is killed as the scenario
 says, again in a new child for each further kill, and in a last one to the end; then it writes what came of it.
 """
 
@@ -25,6 +25,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 import crash_tree
+import parent_tree
 from call_log import CallLog, Moment, made_deadly
 from langgraph_recursive.graph.history import records, spent_by_run
 from langgraph_recursive.state.errors import FinishedThreadError, UnknownThreadError
@@ -33,6 +34,7 @@ from saver_kinds import KINDS
 RUNS_AT_ONCE = 3
 WATCHDOG_SECONDS = 30
 CONFIG: Any = {"configurable": {"thread_id": "crash"}}
+TREES: dict[str, Any] = {"crash_tree": crash_tree, "parent_tree": parent_tree}
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Scenario:
         saver: Name of the saver kind.
         in_async: `ainvoke` instead of `invoke`.
         durability: LangGraph's.
+        tree: Name of the module with the solver.
         kills: For each run to be killed: at its n-th call, and at which moment of it.
         ends: How each run ended: 0 for a result, minus the signal, or a positive code for an error.
     """
@@ -53,6 +56,7 @@ class Scenario:
     in_async: bool
     durability: Any
     kills: list[tuple[int, Moment]]
+    tree: str
     ends: list[int] = field(default_factory=list)
 
     def log(self, stage: int) -> Path:
@@ -82,22 +86,23 @@ def run_once(scenario: Scenario) -> None:
     kill_at, moment = scenario.kills[stage] if stage < len(scenario.kills) else (0, "called")
     log = CallLog(scenario.log(stage), kill_at=kill_at, moment=moment)
     scenario.stored(stage).write_text(str(stored_calls(scenario.database) if stage else 0))
-    kind = KINDS[scenario.saver]
+    kind, tree = KINDS[scenario.saver], TREES[scenario.tree]
     kwargs: dict[str, Any] = {"durability": scenario.durability}
     if scenario.in_async:
-        result = asyncio.run(_in_async(kind, scenario, log, stage, kwargs))
+        result, values = asyncio.run(_in_async(kind, tree, scenario, log, stage, kwargs))
     else:
         with kind.open_sync(scenario.database) as saver:
             made_deadly(saver, log)
-            solver = crash_tree.crash_solver(log, saver)
+            solver = tree.crash_solver(log, saver)
             try:
-                result = solver.invoke(None if stage else crash_tree.TASK, CONFIG, **kwargs)
+                result = solver.invoke(None if stage else tree.TASK, CONFIG, **kwargs)
             except UnknownThreadError:  # it was killed before its first checkpoint
-                result = solver.invoke(crash_tree.TASK, CONFIG, **kwargs)
+                result = solver.invoke(tree.TASK, CONFIG, **kwargs)
             except FinishedThreadError:  # it was killed after its last one
                 result = ended(solver.get_state(CONFIG).values, saver.list(CONFIG))
+            values = solver.get_state(CONFIG).values
     log.close()
-    scenario.result.write_text(json.dumps(told(result)))
+    scenario.result.write_text(json.dumps(told(result, values)))
 
 
 def stored_calls(database: str) -> int:
@@ -109,16 +114,19 @@ def stored_calls(database: str) -> int:
     return sum("usage" in record for record in records)
 
 
-async def _in_async(kind: Any, scenario: Scenario, log: CallLog, stage: int, kwargs: dict[str, Any]) -> Any:
+async def _in_async(
+    kind: Any, tree: Any, scenario: Scenario, log: CallLog, stage: int, kwargs: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     async with kind.open_async(scenario.database) as saver:
         made_deadly(saver, log)
-        solver = crash_tree.crash_solver(log, saver, in_async=True)
+        solver = tree.crash_solver(log, saver, in_async=True)
         try:
-            return await solver.ainvoke(None if stage else crash_tree.TASK, CONFIG, **kwargs)
+            result = await solver.ainvoke(None if stage else tree.TASK, CONFIG, **kwargs)
         except UnknownThreadError:
-            return await solver.ainvoke(crash_tree.TASK, CONFIG, **kwargs)
+            result = await solver.ainvoke(tree.TASK, CONFIG, **kwargs)
         except FinishedThreadError:
-            return ended((await solver.aget_state(CONFIG)).values, [entry async for entry in saver.alist(CONFIG)])
+            result = ended((await solver.aget_state(CONFIG)).values, [entry async for entry in saver.alist(CONFIG)])
+        return result, (await solver.aget_state(CONFIG)).values
 
 
 def ended(values: dict[str, Any], checkpoints: Iterable[CheckpointTuple]) -> dict[str, Any]:
@@ -127,8 +135,13 @@ def ended(values: dict[str, Any], checkpoints: Iterable[CheckpointTuple]) -> dic
     return {**values, "traces": traces}
 
 
-def told(result: dict[str, Any]) -> dict[str, Any]:
-    """What must be the same however often a run was killed."""
+def told(result: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """What must be the same however often a run was killed.
+
+    Args:
+        result: What the run gave.
+        values: The root's channels.
+    """
     traces = Counter(f"{trace.type} {trace.task_id} {trace.attempt}" for trace in result["traces"])
     return {
         "output": result["output"],
@@ -138,6 +151,7 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
         "traces": dict(sorted(traces.items())),
         "usage": result["usage"].model_dump(),
         "total_usage": result["total_usage"].model_dump(),
+        "said": parent_tree.steps(values.get("parent_messages") or []),
     }
 
 

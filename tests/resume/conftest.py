@@ -1,0 +1,3 @@
+from crash_stories import folder
+
+__all__ = ("folder",)
