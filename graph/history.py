@@ -11,6 +11,7 @@ from typing import Any
 from langgraph.checkpoint.base import CheckpointTuple
 
 from langgraph_recursive.nodes.call import question
+from langgraph_recursive.nodes.call_tasks import StoredTasks
 from langgraph_recursive.nodes.policy import SolvePolicy
 from langgraph_recursive.state.context_reads import ContextRead, chars_read
 from langgraph_recursive.state.task import Task
@@ -18,7 +19,7 @@ from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
-__all__ = ("Spent", "TaskRecord", "last_run", "raised_policy", "records", "spent_by_run")
+__all__ = ("Spent", "TaskRecord", "last_run", "raised_policy", "records", "spent_by_run", "stored_tasks")
 
 _RETURN = "__return__"
 _INTERRUPT = "__interrupt__"
@@ -69,15 +70,34 @@ def records(checkpoints: Iterable[CheckpointTuple], *, under: str = "") -> list[
         checkpoints: All checkpoints of a thread, of all namespaces, in any order.
         under: The solver's own namespace, where it is embedded in another graph.
     """
+    latest = _latest(checkpoints)
+    if under:
+        inside = f"{under}|"
+        latest = {name: entry for name, entry in latest.items() if name == under or name.startswith(inside)}
+    found = (_record(namespace, entry) for namespace, entry in latest.items())
+    return [record for record in found if record is not None]
+
+
+def stored_tasks(checkpoints: Iterable[CheckpointTuple]) -> StoredTasks:
+    """Read how a run that was cut off kept the results of its calls, from all checkpoints of a thread."""
+    latest = _latest(checkpoints)
+    writers = {
+        namespace: frozenset(
+            task for task, channel, _ in entry.pending_writes or () if channel in (_RETURN, _INTERRUPT)
+        )
+        for namespace, entry in latest.items()
+    }
+    return StoredTasks(frozenset(latest), writers)
+
+
+def _latest(checkpoints: Iterable[CheckpointTuple]) -> dict[str, CheckpointTuple]:
+    """The newest checkpoint of each namespace."""
     latest: dict[str, CheckpointTuple] = {}
     for entry in checkpoints:
         namespace = entry.config["configurable"].get("checkpoint_ns", "")
-        if under and namespace != under and not namespace.startswith(f"{under}|"):
-            continue
         if namespace not in latest or entry.checkpoint["id"] > latest[namespace].checkpoint["id"]:
             latest[namespace] = entry
-    found = (_record(namespace, entry) for namespace, entry in latest.items())
-    return [record for record in found if record is not None]
+    return latest
 
 
 def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:

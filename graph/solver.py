@@ -33,7 +33,7 @@ from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 
-from .history import raised_policy, records, spent_by_run
+from .history import raised_policy, records, spent_by_run, stored_tasks
 from .live import LiveRuns
 
 __all__ = ("RecursiveSolver",)
@@ -274,7 +274,7 @@ class _Opening:
             self.solver,
             width=width,
             policy=policy,
-            durable=self.saver is not None,
+            stored_tasks=stored_tasks(checkpoints) if self.saver is not None else None,
             history=spent.usage,
             traces=spent.traces,
             reads=spent.reads,

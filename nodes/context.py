@@ -27,9 +27,10 @@ from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation import ValidationPlan
 
 from .call import Call, CallFailed, Target, TryAgain, delay, read_in, receipt_of
+from .call_tasks import CallTasks
 from .context_store import ContextStore
 from .current import current_context, entered
-from .effects import Body, Invoke, Start, gather
+from .effects import Body, Handle, Invoke, Join, Start, gather
 from .policy import SolvePolicy
 from .run import Run, TaskStopped
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ("CallFailed", "Context", "current_context", "entered", "invoke")
 
 Model = TypeVar("Model", bound=BaseModel)
+Launched = TypeVar("Launched")
 
 
 @dataclass
@@ -49,6 +51,7 @@ class Context:
         run: What the whole tree shares.
         parts: The components.
         policy: The limits.
+        tasks: Which of its calls have a LangGraph `task` of their own.
         given: The graph's input channels.
         control: LangGraph's control of the run, through which it can be drained.
         store: LangGraph's store of the run: the solver's, or that of the graph or server it runs in.
@@ -69,6 +72,7 @@ class Context:
     run: Run
     parts: Components
     policy: SolvePolicy
+    tasks: CallTasks
     given: Mapping[str, Any] = field(default_factory=dict)
     control: RunControl | None = None
     store: BaseStore | None = None
@@ -313,16 +317,24 @@ class Context:
     async def call(self, name: str, function: Target, *args: Any, convert: Callable[[Any], Any] | None = None) -> Any:
         """Call something durably, in a slot, with retries and a time-out, and return its value.
 
-        Without a saver there is nothing to keep, so the first try needs no LangGraph task; further ones do.
+        Where it needs no LangGraph task of its own, further tries do.
         """
         start = self.start(name, function, *args, convert=convert)
-        if not self.run.durable:
+        if self.tasks.spared(start.name):
             try:
-                return self.result(await start.body())
+                record = await start.body()
             except TryAgain:
                 await Invoke(asyncio.sleep, delay(cast(RetryPolicy, self.policy.retry)))
-        [record] = await gather([await start])
+            else:
+                self.tasks.ended(start.name, record)
+                return self.result(record)
+        record = await Join(await self.launch(start))
         return self.result(record)
+
+    async def launch(self, start: Start[Launched]) -> Handle[Launched]:
+        """Start something that LangGraph keeps by a `task` of its own."""
+        await self.tasks.open()
+        return await start
 
     async def call_anew(self, name: str, function: Target, *args: Any) -> Any:
         """Call something in a slot, with retries and a time-out, and return its value. A resume calls it again.
@@ -353,7 +365,8 @@ class Context:
         """
         if len(branches) == 1:
             return [await branches[0][1](self)]
-        handles = [await Start(self._marked(name), functools.partial(self._branch, body)) for name, body in branches]
+        starts = [Start(self._marked(name), functools.partial(self._branch, body)) for name, body in branches]
+        handles = [await self.launch(start) for start in starts]
         return [kind.model_validate(value) for value in self.results(await gather(handles))]
 
     async def _branch(self, body: Callable[[Context], Body[Any]]) -> dict[str, Any]:

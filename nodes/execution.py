@@ -20,6 +20,7 @@ from langgraph_recursive.state.goal import goal_path, goal_status
 from langgraph_recursive.state.task import HaltType
 from langgraph_recursive.state.task_state import TaskState
 
+from .call_tasks import CallTasks
 from .context import CallFailed, Context
 from .listener import Listener
 from .outcome import halted, no_outputs, outputs
@@ -85,11 +86,13 @@ class Execution:
         self.started = time.monotonic()
         # A stored value may come back as plain data (strict msgpack, a server); an instance passes as it is.
         self.state = TaskState.model_validate(values.get("state") or TaskState())
-        self.nested = "|" in config.get("configurable", {}).get("checkpoint_ns", "")
+        namespace = config.get("configurable", {}).get("checkpoint_ns", "")
+        self.nested = "|" in namespace
         self.context = Context(
             run=self.run,
             parts=node.parts,
             policy=self.run.policy,
+            tasks=CallTasks(self.run.stored_tasks, namespace),
             given=values,
             control=get_runtime().control,
             store=get_runtime().store,
@@ -175,7 +178,7 @@ class Execution:
     def interrupted(self, interrupt: GraphInterrupt) -> GraphInterrupt:
         """The interrupt to raise from the node.
 
-        The interrupts of its calls are already recorded by them. A nested graph that raised them again would show each
-        several times, and an outermost one that raised none would lose them.
+        Calls with a `task` of their own have already recorded their interrupts by it: a nested graph that raised them
+        again would show each several times, and an outermost one that raised none would lose them.
         """
-        return GraphInterrupt(()) if self.nested and self.run.durable else interrupt
+        return GraphInterrupt(()) if self.nested and self.context.tasks.used else interrupt

@@ -27,6 +27,7 @@ from langgraph_recursive.state.usage import Usage
 from langgraph_recursive.state.validation_policy import ValidationMinimum
 
 from .allowance import Allowances
+from .call_tasks import StoredTasks
 from .effects import Effect
 from .ledger import Ledger
 from .listener import Listener
@@ -118,7 +119,7 @@ class Run:
         graph: The solver's compiled graph, which runs every task.
         policy: The limits, with what a person raised.
         width: Component calls at once.
-        durable: Whether there is a saver, so that results of calls are kept.
+        stored_tasks: How an earlier process kept the results of calls; None without a saver, where nothing is kept.
         history: Usage by run number, from the checkpoints.
         traces: Traces by run number, likewise.
         reads: Characters read of context references by run number and task, likewise.
@@ -131,7 +132,7 @@ class Run:
         *,
         policy: SolvePolicy,
         width: int,
-        durable: bool,
+        stored_tasks: StoredTasks | None,
         history: dict[int, Usage] | None = None,
         traces: dict[int, list[SolveTrace]] | None = None,
         reads: dict[tuple[int, str], int] | None = None,
@@ -139,7 +140,7 @@ class Run:
     ) -> None:
         self.graph = graph
         self.policy = policy
-        self.durable = durable
+        self.stored_tasks = stored_tasks
         self.slots = Slots(width)
         self.ledger = Ledger(policy.budget, history)
         self.allowances = Allowances(reads)
@@ -158,6 +159,11 @@ class Run:
         self._listener: Listener | None = None
         self._said: dict[int, str] = {}
         self._spent_out: set[tuple[int, str]] = set()
+
+    @property
+    def durable(self) -> bool:
+        """Whether there is a saver, so that what calls gave is kept."""
+        return self.stored_tasks is not None
 
     def anchored(self, task: Task) -> Task:
         """Keep the root's anchor, owner and minimum of validation, and give a descendant the first two.

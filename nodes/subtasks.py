@@ -89,7 +89,7 @@ async def _at_once(todo: Sequence[PlannedChild], state: TaskState, context: Cont
     for child in todo:
         needed = {wanted: handles[wanted] for wanted in child.depends_on if wanted in handles}
         body = functools.partial(_child, child, state, context, needed)
-        handles[child.id] = await Start(child.id, body)
+        handles[child.id] = await context.launch(Start(child.id, body))
         # Not in the body: after a resume that of a child that has ended does not run again.
         handles[child.id].then(functools.partial(_fail_fast, state, context))
     return await gather(list(handles.values()))
@@ -100,7 +100,8 @@ async def _one_by_one(todo: Sequence[PlannedChild], state: TaskState, context: C
     records: list[_Record] = []
     for child in todo:
         needed = {wanted: handles[wanted] for wanted in child.depends_on if wanted in handles}
-        handles[child.id] = await Start(child.id, functools.partial(_child, child, state, context, needed))
+        body = functools.partial(_child, child, state, context, needed)
+        handles[child.id] = await context.launch(Start(child.id, body))
         records += await gather([handles[child.id]])
         if context.parts.on_child_failure == "fail_fast" and not _passed(records[-1]):
             break

@@ -235,5 +235,5 @@ async def together(name: str, calls: Sequence[tuple[Target, Any]]) -> list[Any]:
     context = current_context()
     if context is None:
         return [await Invoke(function, argument) for function, argument in calls]
-    handles = [await context.start(name, function, argument) for function, argument in calls]
+    handles = [await context.launch(context.start(name, function, argument)) for function, argument in calls]
     return context.results(await gather(handles))
