@@ -74,7 +74,7 @@ class TryAgain(Exception):  # noqa: N818 - tells LangGraph's retry loop to wait 
 
 
 class Call:
-    """One durable call and its tries. Only its body runs inside the LangGraph task."""
+    """One durable call and its tries. Only its body runs inside a LangGraph task, where it has one of its own."""
 
     def __init__(
         self,
