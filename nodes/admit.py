@@ -48,8 +48,6 @@ async def admit(state: TaskState, context: Context) -> Update:
         context.at(task, elapsed=state.elapsed)
         return {"state": state.model_copy(update={"current": context.attempt})}
     context.parts.validators.check(task)
-    if task.start == "decompose" and not may_split(task, context):
-        task = task.model_copy(update={"start": "solve"})
     if state.current is not None and _same_chain(task, state.current):
         state = state.model_copy(update=new_attempt(task))
         context.at(task, elapsed=state.elapsed)
@@ -58,12 +56,12 @@ async def admit(state: TaskState, context: Context) -> Update:
         context.at(task, elapsed=0.0)
         if context.given.get("parent_messages"):
             context.said.append(RemoveMessage(id=REMOVE_ALL_MESSAGES))  # a new run is a new conversation
-    state = state.model_copy(update={"current": context.attempt})
+    state = await _started(state.model_copy(update={"current": context.attempt}), context)
     if state.resume_at is not None:
         context.tell_rewound(state)
         state = state.model_copy(update={"resume_at": None})
-    limit = task.limit or context.policy.max_attempts
-    context.emit("task_started", objective=cut(task.brief.objective), start=task.start, max_attempts=limit)
+    limit, start = task.limit or context.policy.max_attempts, state.attempt.start
+    context.emit("task_started", objective=cut(task.brief.objective), start=start, max_attempts=limit)
     try:
         if task.attempt == 1:
             context.take_task()
@@ -72,6 +70,14 @@ async def admit(state: TaskState, context: Context) -> Update:
     except TaskStopped as stop:  # caught here, since the wrapper knows only the state that admit was given
         refusal = stop.halt, stop.detail
     return {"state": state} if refusal is None else {"state": state, **halted(state, context, *refusal)}
+
+
+async def _started(state: TaskState, context: Context) -> TaskState:
+    """Start at `solve` where there is nothing to decide."""
+    if state.attempt.start != "decompose" or await may_split(state, context):
+        return state
+    context.task = state.attempt.model_copy(update={"start": "solve"})
+    return state.model_copy(update={"current": context.task})
 
 
 def _going_on(seed: Any, context: Context) -> TaskState:

@@ -146,7 +146,7 @@ class Component:
         return await self._called(context, offered)
 
     async def _called(self, context: Context, offered: Mapping[str, Any]) -> Any:
-        if getattr(self.target, "inline", False):
+        if self.inline:
             args, named = self._bind(offered)
             return self._converted(self.target(*args, **named))
         fork = context.fork()
@@ -190,9 +190,14 @@ class Component:
         return Component(self.role, target, name=self.name)
 
     @property
+    def inline(self) -> bool:
+        """Whether it is quick and without side effects, so that asking it takes no durable call."""
+        return bool(getattr(self.target, "inline", False))
+
+    @property
     def may_call_model(self) -> bool:
         """Whether a call of it counts against `Budget.max_llm_calls`."""
-        return not getattr(self.target, "calls_no_model", False) and not getattr(self.target, "inline", False)
+        return not getattr(self.target, "calls_no_model", False) and not self.inline
 
     def _stored(self, value: Any) -> Any:
         """The converted value as a checkpoint holds it."""

@@ -48,9 +48,15 @@ async def decompose(state: TaskState, context: Context) -> Update:
     }
 
 
-def may_split(task: Task, context: Context) -> bool:
-    """Whether there is anything to decide: at the depth limit every task is solved directly (rules.md 11)."""
-    return context.parts.decomposer is not None and task.depth < context.policy.max_depth
+async def may_split(state: TaskState, context: Context) -> bool:
+    """Whether there is anything to decide that takes a call.
+
+    At the depth limit every task is solved directly (rules.md 11), and so is one that an inline atomizer calls atomic.
+    """
+    if context.parts.decomposer is None or state.attempt.depth >= context.policy.max_depth:
+        return False
+    atomizer = context.parts.atomizer
+    return atomizer is None or not atomizer.inline or not await _is_atomic(state, context)
 
 
 def _kept(state: TaskState) -> list[PlannedChild]:
