@@ -6,109 +6,19 @@ from typing import TYPE_CHECKING, Any
 if __name__ != "langgraph_recursive.graph":
     raise ImportError("import this room as langgraph_recursive.graph")
 
-from langgraph_recursive.nodes.estimate import Estimate, estimate
-from langgraph_recursive.nodes.policy import SolvePolicy
-from langgraph_recursive.state.budget import Budget
-from langgraph_recursive.state.goal_state import (
-    AgentEvent,
-    AgentResult,
-    GoalAchievedEvent,
-    GoalExhaustedEvent,
-    GoalFailedEvent,
-    GoalState,
-    GoalSubmittedEvent,
-    IterationCompletedEvent,
-    TimeoutEvent,
-)
-
-from .agent import SimpleRecursiveAgent
-from .builder import create_recursive_solver
-from .emitter import EventEmitter
-from .front import RecursiveTaskSolver, SolveResult
-from .halted import acontinue_from_halt, continue_from_halt
-from .live import stop_task
-from .rewind import RewindPoint, arewind, rewind
-from .solver import RecursiveSolver
-from .tool import solver_tool
-
 if TYPE_CHECKING:
-    from .sqlite import open_sqlite
-    from .view import (
-        TaskTree,
-        awatch,
-        diff,
-        events_to_jsonl,
-        explain,
-        machine_svg,
-        path_of,
-        read_events,
-        timeline,
-        watch,
-    )
-
-__all__ = (
-    "AgentEvent",
-    "AgentResult",
-    "Budget",
-    "Estimate",
-    "EventEmitter",
-    "GoalAchievedEvent",
-    "GoalExhaustedEvent",
-    "GoalFailedEvent",
-    "GoalState",
-    "GoalSubmittedEvent",
-    "IterationCompletedEvent",
-    "RecursiveSolver",
-    "RecursiveTaskSolver",
-    "RewindPoint",
-    "SimpleRecursiveAgent",
-    "SolvePolicy",
-    "SolveResult",
-    "TaskTree",
-    "TimeoutEvent",
-    "acontinue_from_halt",
-    "arewind",
-    "awatch",
-    "continue_from_halt",
-    "create_recursive_solver",
-    "diff",
-    "estimate",
-    "events_to_jsonl",
-    "explain",
-    "machine_svg",
-    "open_sqlite",
-    "path_of",
-    "read_events",
-    "rewind",
-    "solver_tool",
-    "stop_task",
-    "timeline",
-    "watch",
-)
-
-
-# What only some need is imported only by who uses it: open_sqlite needs the extra `sqlite`.
-_LATE = {
-    "open_sqlite": "sqlite",
-    **dict.fromkeys(
-        (
-            "TaskTree",
-            "awatch",
-            "diff",
-            "events_to_jsonl",
-            "explain",
-            "machine_svg",
-            "path_of",
-            "read_events",
-            "timeline",
-            "watch",
-        ),
-        "view",
-    ),
-}
+    from .api import *  # noqa: F403 - the names that are asked for below
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        return getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import the room's names with the first that is asked for.
+
+    The command line lies below this package: so it begins at once, and is not interrupted half imported.
+    """
+    if name.startswith("__") and name != "__all__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.api"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__getattr__("__all__")]

@@ -11,7 +11,7 @@ from table import Part, medians
 
 __all__ = ("measure",)
 
-_OURS = "langgraph_recursive.graph"
+_OURS = "from langgraph_recursive.graph import create_recursive_solver"
 _TIMED = "import time; started = time.process_time(); {what}; print(time.process_time() - started)"
 _LINE = re.compile(r"import time:\s+(\d+) \|\s+(\d+) \|( *)(\S+)")
 _SHOWN = 8
@@ -23,7 +23,7 @@ def measure(*, quick: bool = False) -> Part:
         1 if quick else 5,
         {
             "import langgraph.graph": lambda: _seconds("import langgraph.graph"),
-            f"import {_OURS}": lambda: _seconds(f"import langgraph.graph, {_OURS}"),
+            _OURS: lambda: _seconds(f"import langgraph.graph; {_OURS}"),
         },
     )
     base = found["import langgraph.graph"]
@@ -49,9 +49,7 @@ def _seconds(what: str) -> float:
 
 def _breakdown(base: float) -> list[dict[str, Any]]:
     """The slowest modules that our import adds, each without what it imports itself."""
-    log = _python(
-        "-X", "importtime", "-c", f"import langgraph.graph; import sys; sys.stderr.write('OURS\\n'); import {_OURS}"
-    )
+    log = _python("-X", "importtime", "-c", f"import langgraph.graph; import sys; sys.stderr.write('OURS\\n'); {_OURS}")
     ours = log.stderr.split("OURS\n")[-1]
     times = sorted(((int(own), name) for own, _, _, name in _LINE.findall(ours)), reverse=True)
     return [

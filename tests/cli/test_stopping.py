@@ -17,6 +17,19 @@ Cli = Callable[..., Finished]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
 
+INTERRUPTING = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+"""
+"""Sends Ctrl-C when a module is about to be imported."""
+
+
 def started(environment: dict[str, str], db: Path, delay: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command("solve", "the job", *graph("checked"), "--thread", "one", "--db", str(db)),
@@ -89,3 +102,19 @@ def test_a_second_ctrl_c_ends_at_once(environment: dict[str, str], db: Path, tmp
     assert process.returncode == 130
     assert "langgraph-recursive resume one" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("module", ["typer", "langgraph.graph", "pydantic"])
+def test_ctrl_c_while_it_is_starting_ends_it_without_a_word(
+    environment: dict[str, str], db: Path, tmp_path: Path, module: str
+) -> None:
+    """Interrupted while a module of its own start is being imported."""
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING.format(module=module))
+    done = subprocess.run(
+        command("runs", "--db", str(db)),
+        env={**environment, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

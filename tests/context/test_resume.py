@@ -14,7 +14,7 @@ from langgraph.types import RetryPolicy
 from context_kit import CONFIG, REF, granted, read_call, snapshots, state_of
 from engine_kit import split
 from langgraph_recursive.graph import SolvePolicy, create_recursive_solver
-from langgraph_recursive.graph.rewind import rewind
+from langgraph_recursive.graph.rewinding import rewind
 from langgraph_recursive.nodes import ContextStore, llm_solver, read_context
 from langgraph_recursive.nodes.reading import read_page
 from langgraph_recursive.state import ContextReadError, ReviewDecision, Task, TaskReview
