@@ -117,7 +117,7 @@ def _going_on(run: LastRun, graph: RecursiveSolver, decision: Intervention, task
     """
     halt = _halt_of(run)
     halted = run.tree.halted()
-    chain = root_ref(task_id or _behind(halt).task_id)
+    chain = root_ref(_behind(halt).task_id if task_id is None else str(task_id))
     if chain not in halted:
         raise UnknownTaskError(
             f"no task {task_id!r} has halted: those that did are {', '.join(halted)}", field="task_id", value=task_id
@@ -132,7 +132,7 @@ def _going_on(run: LastRun, graph: RecursiveSolver, decision: Intervention, task
 
 def _halt_of(run: LastRun) -> Halt:
     state = run.root.state
-    if state.asking:
+    if state.asking and state.intervention is None:
         raise InvalidInputError(
             f"the run waits for what a person decides about {state.attempt.id}: answer with Command(resume=...)",
             field="thread_id",

@@ -31,6 +31,12 @@ from .solver import RecursiveSolver
 
 __all__ = ("LastRun", "StoredThread")
 
+_INSTEAD = {
+    "rewind": "use the outer graph's own time travel",
+    "continue_from_halt": "there SolvePolicy(interrupt_on_halt=True) has the outer graph ask what is to be done",
+}
+"""What serves where an action does not reach."""
+
 
 class StoredThread:
     """A solver's thread at rest.
@@ -38,7 +44,7 @@ class StoredThread:
     Args:
         graph: What `create_recursive_solver` returned, with a checkpointer of its own.
         config: Names the thread.
-        action: What is to be done with it, for errors.
+        action: What is to be done with it, `rewind` or `continue_from_halt`, for errors.
 
     Raises:
         InvalidInputError: The graph is another one.
@@ -50,7 +56,7 @@ class StoredThread:
         if not isinstance(graph, RecursiveSolver):
             raise InvalidInputError(
                 f"{action} takes what create_recursive_solver returned, not a {type(graph).__name__}: a solver that is "
-                "a node of another graph has no thread of its own; use the outer graph's own time travel",
+                f"a node of another graph has no thread of its own; {_INSTEAD[action]}",
                 field="graph",
                 value=type(graph).__name__,
             )
@@ -131,7 +137,7 @@ class LastRun:
         if latest is None or not found or found[0].state.current is None:
             raise InvalidInputError(
                 f"thread {thread.name!r} holds no run of this solver by itself: {thread.action} does not reach a "
-                "solver that is a node of another graph; use the outer graph's own time travel",
+                f"solver that is a node of another graph; {_INSTEAD[thread.action]}",
                 field="thread_id",
                 value=thread.name,
             )
@@ -155,17 +161,20 @@ class LastRun:
                 "log": [*root.state.log, *log],
                 "elapsed": root.state.elapsed,
                 "context_reads": distinct_reads([*root.reads, *state.context_reads]),
+                "said": [],
             }
         )
         attempt = {"attempt": plain(state.attempt)} if state.resume_at == "admit" else {}
         values = {**no_outputs(), **attempt, "state": plain(state), **self._messages(then, said)}
         return Command(update=values, goto=after_admit(state))
 
-                "said": [],
     def _messages(self, then: CheckpointTuple, said: list[BaseMessage]) -> dict[str, Any]:
         """Take the conversations back too: the answer that is gone, and an `agent_parent`'s down to what is kept."""
         now, before = self.latest.checkpoint["channel_values"], then.checkpoint["channel_values"]
-        known = {message.id for message in before.get("messages") or []}
+        told = before.get("messages") or []
+        if "state" in before and TaskState.model_validate(before["state"]).ended:  # no earlier one is kept
+            told = told[:-1]
+        known = {message.id for message in told}
         gone = [message for message in now.get("messages") or [] if message.id not in known]
         values: dict[str, Any] = {"messages": [RemoveMessage(id=cast(str, message.id)) for message in gone]}
         if now.get("parent_messages"):
