@@ -128,7 +128,9 @@ async def _approval(context: Context) -> None:
     task, policy = context.attempt, context.policy
     if task.parent_id is not None or task.attempt > 1 or policy.approve_over is None:
         return
-    worst = estimate(policy, verifiers=len(context.parts.verifiers) + context.parts.validators.calls(task))
+    parts = context.parts
+    verifiers = len(parts.verifiers) + parts.validators.calls(task)
+    worst = estimate(policy, verifiers=verifiers, reviewed=parts.reviewer is not None)
     if worst.calls <= policy.approve_over:
         return
     if not await context.call("approval", _ask_approval, worst.calls, worst.tasks):

@@ -217,14 +217,6 @@ def test_a_limit_below_one_is_refused(field: str) -> None:
         SolvePolicy(budget={field: 0})
 
 
-def test_the_estimate_is_an_upper_bound_of_what_a_run_spends() -> None:
-    policy = SolvePolicy(max_depth=2, max_children=2, max_attempts=2, max_replans=0, max_fixes_total=3)
-    worst = estimate(policy, verifiers=1)
-    spent = run(tree(budget=Budget(), policy={"max_depth": 2, "max_children": 2}), "sync")["usage"]
-    assert spent.llm_calls <= worst.calls
-    assert spent.tasks <= worst.tasks
-
-
 def test_the_estimate_is_capped_by_the_budget() -> None:
     worst = estimate(SolvePolicy(budget=Budget(max_llm_calls=50, max_tasks=9)))
     assert worst.calls == 50
