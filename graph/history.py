@@ -19,10 +19,20 @@ from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 from langgraph_recursive.state.usage import Usage
 
-__all__ = ("Spent", "TaskRecord", "last_run", "raised_policy", "records", "spent_by_run", "stored_tasks")
+__all__ = (
+    "Spent",
+    "TaskRecord",
+    "last_run",
+    "raised_policy",
+    "records",
+    "spent_by_run",
+    "stored_tasks",
+    "writes_since",
+)
 
 _RETURN = "__return__"
 _INTERRUPT = "__interrupt__"
+_WAITS = ("branch:to:", "__start__")
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,15 @@ class Spent:
     reads: dict[tuple[int, str], int]
 
 
+def writes_since(entry: CheckpointTuple) -> Sequence[tuple[str, str, Any]]:
+    """What was written since a checkpoint by what runs from it.
+
+    A `rewind` or `continue_from_halt` that is killed may leave writes where nothing runs: nobody ever takes them up.
+    """
+    waits = any(name.startswith(_WAITS) for name in entry.checkpoint["channel_values"])
+    return (entry.pending_writes or ()) if waits else ()
+
+
 def records(checkpoints: Iterable[CheckpointTuple], *, under: str = "") -> list[TaskRecord]:
     """Read the tasks of a thread, the latest checkpoint of each.
 
@@ -101,7 +120,7 @@ def _latest(checkpoints: Iterable[CheckpointTuple]) -> dict[str, CheckpointTuple
 
 
 def _record(namespace: str, entry: CheckpointTuple) -> TaskRecord | None:
-    writes = entry.pending_writes or ()
+    writes = writes_since(entry)
     written = [value for _, channel, value in writes if channel == "state"]
     stored = written[-1] if written else entry.checkpoint["channel_values"].get("state")
     if stored is None:

@@ -36,6 +36,7 @@ from langgraph_recursive.state.rewinding import (
 from langgraph_recursive.state.task import PlannedChild, Task
 from langgraph_recursive.state.task_state import NextAction, NodeName, TaskState
 
+from .history import writes_since
 from .talk import said_before, said_by
 
 __all__ = ("RunTree", "namespace_of")
@@ -117,7 +118,7 @@ def _moments(checkpoints: Iterable[CheckpointTuple]) -> Iterator[_Moment]:
     for entry in checkpoints:
         if "state" in entry.checkpoint["channel_values"]:
             yield _Moment(entry)
-        if any(channel == "state" for _, channel, _ in entry.pending_writes or ()):
+        if any(channel == "state" for _, channel, _ in writes_since(entry)):
             yield _Moment(entry, written=True)
 
 

@@ -33,7 +33,7 @@ from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 
-from .history import raised_policy, records, spent_by_run, stored_tasks
+from .history import raised_policy, records, spent_by_run, stored_tasks, writes_since
 from .live import LiveRuns
 
 __all__ = ("RecursiveSolver",)
@@ -318,7 +318,7 @@ def effective(graph: CompiledStateGraph[Any, Any, Any, Any], given: RunnableConf
 def _ended(latest: CheckpointTuple) -> bool:
     """Whether the last run on a thread has ended: it has a result, and nothing was written since."""
     state = latest.checkpoint["channel_values"].get("state")
-    return not latest.pending_writes and state is not None and TaskState.model_validate(state).ended
+    return not writes_since(latest) and state is not None and TaskState.model_validate(state).ended
 
 
 def _coerced(input: Any, policy: SolvePolicy, parts: Components) -> Any:
