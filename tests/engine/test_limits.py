@@ -149,13 +149,12 @@ def test_no_slot_is_held_while_waiting_for_children_or_dependencies(run: Run) ->
 
 
 def test_a_call_over_its_time_out_is_task_failed(way: str, run: Run) -> None:
-    peak = Peak()
     graph: Any = create_recursive_solver(
-        solver=peak.sleeping(0.6) if way == "sync" else asleep(peak, 30), policy=SolvePolicy(call_timeout=0.1)
+        solver=blocked("t") if way == "sync" else asleep(Peak(), 30), policy=SolvePolicy(call_timeout=0.1)
     )
     started = time.monotonic()
     result = run(graph, "w")
-    assert time.monotonic() - started < 0.5
+    assert time.monotonic() - started < 15  # of 20 s
     assert (result["halt"].type, result["halt"].error_type) == ("task_failed", "CallTimeoutError")
     assert "0.1 s" in result["halt"].detail
 
@@ -199,22 +198,23 @@ def test_a_tasks_time_is_up_whichever_part_is_running(run: Run, part: str) -> No
     assert "max_task_seconds" in result["halt"].detail
 
 
-def test_a_tasks_time_counts_all_its_attempts(run: Run) -> None:
+def test_a_tasks_time_counts_all_its_attempts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
+    clock = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 60 * len(calls))
 
-    def slow(task: Task) -> str:
+    def takes_a_minute(task: Task) -> str:
         calls.append(1)
-        time.sleep(0.06)
         return "x"
 
     graph: Any = create_recursive_solver(
-        solver=slow,
+        solver=takes_a_minute,
         verifiers=[lambda attempt: False],
-        policy=SolvePolicy(max_task_seconds=0.15, max_attempts=50, max_fixes_total=50, stall_window=0),
+        policy=SolvePolicy(max_task_seconds=150, max_attempts=50, max_fixes_total=50, stall_window=0),
     )
     result = run(graph, "w")
     assert result["halt"].type == "timed_out"
-    assert len(calls) <= 3
+    assert len(calls) == 3
     assert [part.text for part in result["partial"]] == ["x"]
 
 
@@ -227,7 +227,7 @@ def test_a_tasks_time_counts_its_children_and_a_composite_task_is_timed_out_itse
         policy=SolvePolicy(max_task_seconds=1.0),
     )
     result = run(graph, "w")
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 15  # of 20 s
     assert result["halt"].type == "timed_out"
     assert [part.task_id for part in result["partial"]] == ["t.1"]
 
