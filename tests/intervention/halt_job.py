@@ -122,7 +122,14 @@ def solver_of(scenario: Scenario, saver: Any, log: CallLog) -> Any:
         solver=parts.solve,
         aggregator=parts.combine,
         verifiers=[parts.check],
-        policy=SolvePolicy(max_attempts=1, max_concurrency=1, stall_window=0, interrupt_on_halt=scenario.asks),
+        policy=SolvePolicy(
+            max_attempts=1,
+            max_concurrency=1,
+            stall_window=0,
+            interrupt_on_halt=scenario.asks,
+            on_child_failure="replan",  # nobody is stopped: what had been done at the halt is the same in every story
+            max_replans=0,
+        ),
         checkpointer=saver,
     )
 
