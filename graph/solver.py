@@ -33,6 +33,7 @@ from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.task_state import TaskState
 from langgraph_recursive.state.trace import SolveTrace
 
+from .chain import GivesOneValue
 from .history import raised_policy, records, spent_by_run, stored_tasks, writes_since
 from .live import LiveRuns
 
@@ -42,7 +43,7 @@ _THREADS = 1_024
 _CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 
 
-class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
+class RecursiveSolver(GivesOneValue, CompiledStateGraph[SolverState, None, Any, SolverOutput]):
     """What `create_recursive_solver` returns: a CompiledStateGraph that takes tasks in any form.
 
     It accepts a str, TaskBrief, RootTaskAnchor, PromptValue or list of messages where a plain compiled graph accepts
@@ -146,27 +147,6 @@ class RecursiveSolver(CompiledStateGraph[SolverState, None, Any, SolverOutput]):
             return False
         run = ensure_config(config).get("configurable", {}).get(RUN_KEY)
         return isinstance(run, Run) and run.graph is self
-
-    def transform(self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Give one final value inside a chain's `stream`, the same as in its `invoke`."""
-        yield self.invoke(joined(list(input)), config, **kwargs)
-
-    async def atransform(
-        self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Any]:
-        """Give one final value inside a chain's `astream`."""
-        yield await self.ainvoke(joined([chunk async for chunk in input]), config, **kwargs)
-
-
-def joined(chunks: list[Any]) -> Any:
-    """Put the chunks of an input together; what cannot be added is replaced."""
-    whole = chunks[0]
-    for chunk in chunks[1:]:
-        try:
-            whole = whole + chunk
-        except TypeError:
-            whole = chunk
-    return whole
 
 
 class _Opening:

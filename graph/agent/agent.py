@@ -26,9 +26,10 @@ from langgraph_recursive.state.errors import ComponentError, InvalidInputError, 
 from langgraph_recursive.state.goal_state import AgentEvent, AgentResult
 from langgraph_recursive.state.task import Task
 
-from ..solver import effective, joined, merge
+from ..chain import GivesOneValue
+from ..solver import effective, merge
 from .events import AgentEmitter, LoopDelivery, Subscriptions, ThreadDelivery
-from .machine import AGENT_RUN, AgentOutput, AgentRun, AgentState, Machine, prompt
+from .machine import AGENT_RUN, AgentOutput, AgentRun, AgentState, Machine, nothing_there, prompt
 
 __all__ = ("SimpleRecursiveAgent",)
 
@@ -37,7 +38,7 @@ _THREADS = 1_024
 _Event = TypeVar("_Event", bound=AgentEvent)
 
 
-class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput]):
+class SimpleRecursiveAgent(GivesOneValue, CompiledStateGraph[AgentState, None, Any, AgentOutput]):
     """Works on a goal: thinks, calls tools, and goes on until it calls its answer final.
 
     It is a compiled graph (`invoke`, `ainvoke`, `stream`, `astream`, `batch`, `get_state`), takes a str, messages,
@@ -177,11 +178,11 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
         """Run and stream, as `CompiledStateGraph.stream` does; `subscribe` as for `solve`."""
         given, own = _coerced(input), AgentEmitter(subscribe)
         with ThreadDelivery() as delivery:
-            opened = self._opened(config, own, delivery)
+            opened = self._opened(given, config, own, delivery)
             try:
                 yield from super().stream(given, opened, **kwargs)
             except EmptyInputError as error:
-                raise _nothing_there() from error
+                raise nothing_there() from error
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, *, subscribe: Subscriptions | None = None, **kwargs: Any
@@ -189,25 +190,19 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
         """Run and stream on the event loop; see `stream`."""
         given, own = _coerced(input), AgentEmitter(subscribe)
         async with LoopDelivery() as delivery:
-            opened = self._opened(config, own, delivery)
+            opened = self._opened(given, config, own, delivery)
             try:
                 async for chunk in super().astream(given, opened, **kwargs):
                     yield chunk
             except EmptyInputError as error:
-                raise _nothing_there() from error
+                raise nothing_there() from error
 
-    def transform(self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Give one final value inside a chain's `stream`, the same as in its `invoke`."""
-        yield self.invoke(joined(list(input)), config, **kwargs)
-
-    async def atransform(
-        self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Any]:
-        """Give one final value inside a chain's `astream`."""
-        yield await self.ainvoke(joined([chunk async for chunk in input]), config, **kwargs)
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """The agent as text: LangGraph's own picture is drawn by a web service."""
+        return {"text/plain": repr(self)}
 
     def _opened(
-        self, config: RunnableConfig | None, own: AgentEmitter, delivery: ThreadDelivery | LoopDelivery
+        self, given: Any, config: RunnableConfig | None, own: AgentEmitter, delivery: ThreadDelivery | LoopDelivery
     ) -> RunnableConfig:
         """The config of one run.
 
@@ -221,6 +216,8 @@ class SimpleRecursiveAgent(CompiledStateGraph[AgentState, None, Any, AgentOutput
                 "config={'configurable': {'thread_id': 'my-thread'}}",
                 field="thread_id",
             )
+        if isinstance(given, Command) and given.resume is not None and not self._resolve_checkpointer(full):
+            raise UnknownThreadError("there is no checkpointer, so there is nothing to resume", field="checkpointer")
         run = AgentRun((self.emitter, own), delivery, Slots(full.get("max_concurrency") or _THREADS))
         return merge(
             config,
@@ -255,15 +252,11 @@ def _checked_timeout(timeout: Any) -> float | None:
     return float(timeout)
 
 
-def _nothing_there() -> UnknownThreadError:
-    return UnknownThreadError("there is nothing to resume: give a goal", field="thread_id")
-
-
 def _result(output: Mapping[str, Any]) -> AgentResult:
     result = AgentResult.model_validate({name: output[name] for name in AgentResult.model_fields if name in output})
     if not output.get("__interrupt__"):
         return result
-    reason = "a tool asks a person: answer with Command(resume=...)"
+    reason = "a tool asks a person: answer with Command(resume=...), which needs a checkpointer"
     return result.model_copy(update={"status": "interrupted", "reason": reason})
 
 

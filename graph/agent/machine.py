@@ -30,7 +30,7 @@ from langgraph_recursive.nodes.parts.tool_calls import CheckTools, ToolCalls, nu
 from langgraph_recursive.nodes.retry import is_transient
 from langgraph_recursive.nodes.run import Slots, TakeSlot, TaskStopped
 from langgraph_recursive.state.channels import Record, Written
-from langgraph_recursive.state.errors import CallTimeoutError, RecursiveSolverError
+from langgraph_recursive.state.errors import CallTimeoutError, RecursiveSolverError, UnknownThreadError
 from langgraph_recursive.state.event import Event
 from langgraph_recursive.state.evidence import bounded
 from langgraph_recursive.state.goal_state import (
@@ -50,7 +50,7 @@ from langgraph_recursive.state.ids import ROOT_ID
 from .events import AgentEmitter, LoopDelivery, ThreadDelivery
 from .route import Route
 
-__all__ = ("AGENT_RUN", "AgentInput", "AgentOutput", "AgentRun", "AgentState", "Machine", "prompt")
+__all__ = ("AGENT_RUN", "AgentInput", "AgentOutput", "AgentRun", "AgentState", "Machine", "nothing_there", "prompt")
 
 AGENT_RUN = "__simple_agent_run"
 _SAVER = "__pregel_checkpointer"
@@ -67,6 +67,11 @@ _ENDINGS: dict[AgentStatus, type[AgentEvent]] = {
     "exhausted": GoalExhaustedEvent,
     "timed_out": TimeoutEvent,
 }
+
+
+def nothing_there() -> UnknownThreadError:
+    """The error of a run that has neither a goal nor anything to resume."""
+    return UnknownThreadError("there is nothing to resume: give a goal", field="thread_id")
 
 
 @cache
@@ -254,7 +259,10 @@ class Machine:
         given: list[AnyMessage] = step.values.get("messages") or []
         goal = step.values.get("goal")
         said: Sequence[AnyMessage] = given if goal is None else [*given, HumanMessage(goal)]
-        state = GoalState(goal=well_formed(goal if goal is not None else last_human_text(given) or ""))
+        text = goal if goal is not None else last_human_text(given)
+        if text is None:  # a Command to resume a thread that is not there
+            raise nothing_there()
+        state = GoalState(goal=well_formed(text))
         step.goal = state
         step.tell(GoalSubmittedEvent, state)
         system = SystemMessage("\n\n".join(filter(None, [self.system_prompt, prompt("rules")])))

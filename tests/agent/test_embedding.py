@@ -93,6 +93,8 @@ def test_in_a_chain_and_its_stream() -> None:
     assert chain.invoke({"what": "goal"}) == "42"
     assert list(chain.stream({"what": "goal"})) == ["42"]
     assert working.batch(["a", "b"], {"max_concurrency": 1})[1]["success"]
+    safe = prompt | agent("42", "DONE").with_fallbacks([working]) | RunnableLambda(lambda output: output["solution"])
+    assert list(safe.stream({"what": "goal"})) == ["42"]
 
 
 def test_as_a_node_of_a_graph_with_messages(way: str) -> None:
@@ -173,6 +175,23 @@ def test_solve_says_that_it_waits_and_goes_on(solve: Solve) -> None:
     assert solve(working, Command(resume="yes"), CONFIG).solution == "42"
 
 
+def test_without_a_saver_a_question_cannot_be_answered_and_it_says_so(solve: Solve) -> None:
+    working = agent(tool_call("asking", question="may I?"), "42", "DONE", tools=[asking])
+    assert "needs a checkpointer" in solve(working, "goal").reason
+    with pytest.raises(UnknownThreadError) as caught:
+        solve(working, Command(resume="yes"))
+    assert caught.value.field == "checkpointer"
+
+
+def test_an_answer_to_an_unknown_thread_is_refused_before_the_model_is_asked(solve: Solve) -> None:
+    model = ScriptedChatModel(answers=["42", "DONE"])
+    working = SimpleRecursiveAgent(model, checkpointer=InMemorySaver())
+    with pytest.raises(UnknownThreadError):
+        solve(working, Command(resume="yes"), CONFIG)
+    assert model.calls == []
+    assert solve(working, "goal", CONFIG).success
+
+
 def test_a_second_turn_is_a_goal_of_its_own(solve: Solve) -> None:
     model = ScriptedChatModel(answers=["one", "DONE", "two", "DONE"])
     working = SimpleRecursiveAgent(model, checkpointer=InMemorySaver())
@@ -189,6 +208,7 @@ def test_it_is_looked_at_as_any_compiled_graph() -> None:
     assert set(working.get_graph().nodes) == {"__start__", "submit", "think", "tools", "judge", "__end__"}
     assert set(working.get_input_jsonschema()["properties"]) == {"goal", "messages"}
     assert "solution" in working.get_output_jsonschema()["properties"]
+    assert working._repr_mimebundle_() == {"text/plain": repr(working)}  # LangGraph's own asks a web service
 
 
 def test_a_brief_is_a_goal_too() -> None:

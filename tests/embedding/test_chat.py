@@ -141,6 +141,28 @@ def test_nor_when_the_model_is_deeper(stream: Run, make: Callable[[], Any]) -> N
     assert "".join(shown([chunk for _, chunk in chunks]).split("|")) == "a long answer"
 
 
+def test_the_tokens_of_each_tasks_model_are_shown_once_with_the_task_they_are_for(stream: Run) -> None:
+    solver = create_recursive_solver(
+        solver=lambda task: streaming(f"on {task}").invoke("").text,
+        decomposer=split({"do it": ["a", "b"], "a": ["c", "d"]}),
+        aggregator=lambda task, results: streaming("all of it").invoke("").text,
+    )
+    chunks = [chunk for _, chunk in stream(solver, ASK, stream_mode="messages", subgraphs=True)]
+    told: dict[str | None, list[str]] = {}
+    for message, metadata in chunks:
+        told.setdefault(metadata.get("task_id"), []).append(message.text)
+    leaves: dict[str | None, list[str]] = {
+        "t.1.1": ["on", " ", "c"],
+        "t.1.2": ["on", " ", "d"],
+        "t.2": ["on", " ", "b"],
+    }
+    combined = ["all", " ", "of", " ", "it"]
+    assert told.pop(None) == combined  # the root's own
+    assert told == {**leaves, "t.1": combined}
+    alone = stream(solver, ASK, stream_mode="messages")
+    assert [message.text for message, _ in alone] == combined
+
+
 def test_an_answer_of_a_function_is_shown_once(stream: Run) -> None:
     assert shown(stream(create_recursive_solver(solver=lambda: "plain"), ASK, stream_mode="messages")) == "plain"
 

@@ -119,6 +119,23 @@ def test_with_fallbacks_goes_on_with_the_next(run: Run) -> None:
     assert run(RunnableLambda(str.upper) | wrong.with_fallbacks([right]) | answer, "w").content == "W!"
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_with_fallbacks_gives_one_final_value_in_a_chains_stream_too(run: Run, stream: Run, broken: bool) -> None:
+    wrong = create_recursive_solver(solver=lambda: 5)
+    right = create_recursive_solver(solver=lambda task: f"{task}!")
+    chosen = wrong.with_fallbacks([right]) if broken else right.with_fallbacks([wrong])
+    whole = ChatPromptTemplate.from_template("do {it}") | chosen | answer | StrOutputParser()
+    assert run(whole, {"it": "this"}) == "do this!"
+    assert stream(whole, {"it": "this"}) == ["do this!"]
+
+
+def test_fallbacks_may_be_for_some_errors_only(run: Run) -> None:
+    wrong = create_recursive_solver(solver=lambda: 5)
+    narrow = wrong.with_fallbacks([create_recursive_solver(solver=str)], exceptions_to_handle=(KeyError,))
+    with pytest.raises(ComponentError):
+        run(narrow, "w")
+
+
 def test_a_halt_is_no_exception_so_a_fallback_needs_one_raised(run: Run) -> None:
     def accepted(result: dict[str, Any]) -> dict[str, Any]:
         if not result["success"]:
