@@ -33,8 +33,8 @@ class EventEmitter(BaseCallbackHandler):
 
     It also hears solvers inside chains, agents and other graphs. Handlers are called one after the other, in the order
     of the events, in a thread of the emitter's own, so that they do not hold up the run; async ones get an event loop
-    there. The outermost run returns after they have ended. One that raises is logged and changes nothing. A resumed run
-    may tell an event again.
+    there. The outermost run that it hears returns after they have ended. One that raises is logged and changes nothing.
+    A resumed run may tell an event again.
     """
 
     def __init__(self) -> None:
@@ -42,6 +42,7 @@ class EventEmitter(BaseCallbackHandler):
         self._waiting: deque[tuple[_Handler, Event]] = deque()
         self._changed = threading.Condition()
         self._worker: threading.Thread | None = None
+        self._runs: set[UUID] = set()
 
     def subscribe(self, event_type: EventType | Literal["*"], handler: _Handler) -> Callable[[], None]:
         """Have a handler called with each event of a type.
@@ -83,22 +84,45 @@ class EventEmitter(BaseCallbackHandler):
             if wanted in (name, "*"):
                 self._put(handler, event)
 
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        """Note a run, to know which is the outermost: within a host's node it has a parent that is not heard here."""
+        self._runs.add(run_id)
+
     def on_chain_end(self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         """Wait for the handlers when the outermost run ends."""
-        if parent_run_id is None:
+        if self._was_outermost(run_id, parent_run_id):
             self.wait()
 
     def on_chain_error(
         self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         """Wait for the handlers when the outermost run fails; a person who interrupts it is not held up."""
-        if parent_run_id is None and isinstance(error, Exception):
+        if self._was_outermost(run_id, parent_run_id) and isinstance(error, Exception):
             self.wait()
+
+    def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        """Note a run of a tool."""
+        self._runs.add(run_id)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         """Wait for the handlers when the outermost run was a tool's."""
-        if parent_run_id is None:
+        if self._was_outermost(run_id, parent_run_id):
             self.wait()
+
+    def on_tool_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        """Wait for the handlers when the outermost run was that of a tool that failed."""
+        if self._was_outermost(run_id, parent_run_id) and isinstance(error, Exception):
+            self.wait()
+
+    def _was_outermost(self, run_id: UUID, parent_run_id: UUID | None) -> bool:
+        self._runs.discard(run_id)
+        return parent_run_id not in self._runs
 
     def wait(self) -> None:
         """Wait until every event so far has been handled; within a handler there is nothing to wait for."""

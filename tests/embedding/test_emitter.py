@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.tools import ToolException
 from langgraph.graph import START, MessagesState, StateGraph
 
 from engine_kit import split
@@ -135,6 +136,44 @@ def test_in_a_host_in_a_chain_and_as_a_tool(run: Run) -> None:
         emitter.subscribe("accepted", seen.append)
         run(runnable, given, config(emitter))
         assert len(seen) == 5
+
+
+def test_within_a_hosts_node_the_call_that_it_is_given_to_waits_for_the_handlers(run: Run, way: str) -> None:
+    emitter, seen, found = EventEmitter(), list[Event](), list[int]()
+
+    def slow(event: Event) -> None:
+        time.sleep(0.01)
+        seen.append(event)
+
+    def work(state: MessagesState) -> None:
+        tree().invoke("w", config(emitter))
+        found.append(len(seen))
+
+    async def awork(state: MessagesState) -> None:
+        await tree().ainvoke("w", config(emitter))
+        found.append(len(seen))
+
+    emitter.subscribe("accepted", slow)
+    graph = StateGraph(MessagesState)
+    graph.add_node("work", work if way == "sync" else awork)
+    graph.add_edge(START, "work")
+    run(graph.compile(), {"messages": "w"})
+    assert found == [5]
+
+
+def test_a_tool_that_fails_waits_for_the_handlers_too(run: Run) -> None:
+    emitter, seen = EventEmitter(), list[Event]()
+
+    def slow(event: Event) -> None:
+        time.sleep(0.05)
+        seen.append(event)
+
+    emitter.subscribe("halted", slow)
+    made = solver_tool(create_recursive_solver(solver=str, verifiers=[lambda: reject("no")]))
+    made.handle_tool_error = False
+    with pytest.raises(ToolException):
+        run(made, {"task": "w"}, config(emitter))
+    assert len(seen) == 1
 
 
 def test_several_runs_at_once_share_one_emitter() -> None:
