@@ -22,12 +22,12 @@ def counted(stored: list[dict[str, Any]]) -> int:
     state = TaskState(current=Task(id="t", spec="job", brief=brief))
     checkpoint = {
         **empty_checkpoint(),
-        "channel_values": {"state": state.model_dump()},
-        "channel_versions": {"state": 1},
+        "channel_values": {"state": state.model_dump(), "branch:to:verify": None},
+        "channel_versions": {"state": 1, "branch:to:verify": 1},
     }
     saver = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
-    config = saver.put(config, checkpoint, {}, {"state": 1})  # type: ignore[arg-type]  # a checkpoint with one channel
+    config = saver.put(config, checkpoint, {}, checkpoint["channel_versions"])  # type: ignore[arg-type]  # only what is read
     for number, record in enumerate(stored):
         saver.put_writes(config, [("__return__", record)], f"task-{number}")
     return spent_by_run(records(saver.list(config))).usage[1].calls
