@@ -34,7 +34,7 @@ class LiveTree:
         with self.lock:
             run_id = event["run_id"]
             if run_id not in self._by_run:
-                if not self._trees or starts_run(event, None):
+                if not self._trees or (self._by_run and starts_run(event, None)):
                     self._trees.append(GrowingTree())
                 self._by_run[run_id] = self._trees[-1]
             self._by_run[run_id].feed(event)

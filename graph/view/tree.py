@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import CheckpointTuple
 
-from langgraph_recursive.state.errors import InvalidInputError, MissingThreadError, UnknownTaskError, UnknownThreadError
+from langgraph_recursive.state.errors import UnknownTaskError, UnknownThreadError
 from langgraph_recursive.state.ids import root_ref
-from langgraph_recursive.state.task_state import TaskState
 
-from ..history import last_run, records
+from .checkpoints import grown_from, source_of
 from .growing import GrowingTree
 from .html import html_of
 from .mermaid import mermaid_of
@@ -84,23 +83,21 @@ class TaskTree:
             MissingThreadError: The config names no thread.
             UnknownThreadError: The thread has no task.
         """
-        saver, thread = _source(graph, config)
+        saver, thread = source_of(graph, config)
         return cls._of_checkpoints(saver.list(thread), thread)
 
     @classmethod
     async def afrom_thread(cls, graph: Any, config: RunnableConfig) -> TaskTree:
         """Read the last run of a thread, as `from_thread` does, with an async saver."""
-        saver, thread = _source(graph, config)
+        saver, thread = source_of(graph, config)
         return cls._of_checkpoints([entry async for entry in saver.alist(thread)], thread)
 
     @classmethod
     def _of_checkpoints(cls, checkpoints: Iterable[CheckpointTuple], thread: RunnableConfig) -> TaskTree:
-        found = last_run(records(entry for entry in checkpoints if _holds_task(entry)))
-        if not found:
+        tree = grown_from(checkpoints)
+        if tree is None:
             name = thread["configurable"]["thread_id"]
             raise UnknownThreadError(f"thread {name!r} has no task", field="thread_id", value=str(name))
-        tree = GrowingTree()
-        tree.load(found)
         return cls(tree.roots())
 
     def __iter__(self) -> Iterator[TaskView]:
@@ -152,24 +149,3 @@ class TaskTree:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": str(self)}
-
-
-def _source(graph: Any, config: RunnableConfig) -> tuple[BaseCheckpointSaver[Any], RunnableConfig]:
-    saver = getattr(graph, "checkpointer", None)
-    if not isinstance(saver, BaseCheckpointSaver):
-        raise InvalidInputError(
-            "this graph has no checkpointer, so nothing of its runs is stored", field="checkpointer"
-        )
-    thread_id = (config.get("configurable") or {}).get("thread_id")
-    if not thread_id:
-        raise MissingThreadError(
-            "the config names no thread: {'configurable': {'thread_id': 'my-thread'}}", field="thread_id"
-        )
-    return saver, {"configurable": {"thread_id": thread_id}}
-
-
-def _holds_task(entry: CheckpointTuple) -> bool:
-    """Whether a checkpoint is of a task: a graph around the solver may have a channel of the same name."""
-    written = [value for _, channel, value in entry.pending_writes or () if channel == "state"]
-    stored = written[-1] if written else entry.checkpoint["channel_values"].get("state")
-    return isinstance(stored, TaskState) or (isinstance(stored, Mapping) and bool(stored.get("current")))

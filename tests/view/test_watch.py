@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
 import re
@@ -37,7 +38,7 @@ from langgraph_recursive.graph.view.live import LiveTree
 from langgraph_recursive.graph.view.screens import LinesScreen
 from langgraph_recursive.graph.view.terminal import TerminalScreen
 from langgraph_recursive.nodes import accept, reject
-from langgraph_recursive.state import ComponentError
+from langgraph_recursive.state import ComponentError, FinishedThreadError, MissingThreadError, UnknownThreadError
 from scripted import ScriptedChatModel
 from terminal import on_terminal, without_codes
 from view_kit import CONFIG, HOSTILE
@@ -136,6 +137,49 @@ def test_a_question_shows_and_its_answer_goes_on(watched: Watch) -> None:
     assert "? t the task  asks a person" in out.getvalue()
     assert "? which? <script>" in out.getvalue()
     assert watched(graph, Command(resume="this"), CONFIG, file=out)["output"] == "this"
+
+
+def test_a_resumed_run_goes_on_with_the_whole_tree(watched: Watch) -> None:
+    def solve(task: Any) -> str:
+        return f"{interrupt('which?')}" if str(task) == "two" else "one"
+
+    graph = create_recursive_solver(
+        solver=solve,
+        decomposer=lambda task, depth: ["one", "two"] if depth == 0 else [],
+        aggregator=lambda results: "+".join(results),
+        checkpointer=InMemorySaver(),
+    )
+    out = io.StringIO()
+    watched(graph, "the task", CONFIG, file=out)
+    for again, answer in ((graph, Command(resume="this")), (graph.with_config(CONFIG), None)):
+        out = io.StringIO()
+        with contextlib.suppress(FinishedThreadError):
+            assert watched(again, answer, CONFIG if answer else None, file=out)["output"] == "one+this"
+        tree = out.getvalue().split("✓ t the task")[1]
+        assert "✓ t.1 one" in tree
+        assert "✓ t.2 two" in tree
+        assert out.getvalue().rstrip().split("\n")[-1].startswith("3 of 3 tasks done")
+
+
+def test_a_run_that_asks_before_its_first_attempt_is_one_tree_when_resumed(watched: Watch) -> None:
+    graph = create_recursive_solver(
+        solver=str, prechecks=[lambda task: interrupt("begin?") == "yes"], checkpointer=InMemorySaver()
+    )
+    watched(graph, "the task", CONFIG, file=io.StringIO())
+    out = io.StringIO()
+    assert watched(graph, Command(resume="yes"), CONFIG, file=out)["success"]
+    assert out.getvalue().count("✓ t the task") == 1
+    assert "1 of 1 task done" in out.getvalue()
+
+
+def test_what_has_nothing_to_resume_fails_as_it_does_without_being_watched(watched: Watch) -> None:
+    for graph, config in (
+        (family(), None),
+        (family(checkpointer=InMemorySaver()), None),
+        (family(checkpointer=InMemorySaver()), CONFIG),
+    ):
+        with pytest.raises((MissingThreadError, UnknownThreadError)):
+            watched(graph, None, config, file=io.StringIO())
 
 
 def test_budget_and_calls_are_shown_against_each_other(watched: Watch) -> None:
