@@ -21,7 +21,7 @@ from .picture import PICTURE
 from .problems import Problem
 from .results import print_json
 from .runs import Runs, open_runs
-from .session import Output, Session, thread_name
+from .session import UNENDED, Output, Session, thread_name
 from .settings import Settings
 from .show import run_summary, show_runs, show_thread, thread_as_json
 
@@ -147,7 +147,12 @@ def go_on(
     decision = {name: clean(text) for name, text in said.items() if text is not None}
     decision["decision"] = "accept" if accept or answer is not None else "retry"
     with open_runs(db) as runs:
-        _session_of(runs, thread, given, db).continue_from_halt(decision, task, Output(as_json, quiet))
+        session = _session_of(runs, thread, given, db)
+        if run_summary(runs, thread)["state"] in UNENDED:
+            raise Problem(
+                f"the run of thread {thread!r} has not ended, so there is no halt; go on with: {session.again}"
+            )
+        session.continue_from_halt(decision, task, Output(as_json, quiet))
 
 
 @app.command("runs")

@@ -40,7 +40,7 @@ def load_solver(reference: str) -> RecursiveSolver:
         found = _found(reference)
     if not isinstance(found, RecursiveSolver):
         raise Problem(
-            f"--graph {reference}: is a {type(found).__name__}, not what create_recursive_solver returns, "
+            f"--graph {reference}: is of type {type(found).__name__}, not what create_recursive_solver returns, "
             "nor a function that makes it"
         )
     return found

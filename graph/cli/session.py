@@ -28,7 +28,10 @@ from .runs import Runs
 from .settings import Settings
 from .show import run_summary
 
-__all__ = ("Output", "Session", "thread_name")
+__all__ = ("UNENDED", "Output", "Session", "thread_name")
+
+UNENDED = ("unfinished", "asks")
+"""States of a thread, as `run_summary` names them, whose run can only be resumed."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,6 @@ def thread_name(runs: Runs, thread: str | None) -> str:
         return new_name(runs.has)
     if not thread.strip():
         raise Problem("--thread is empty")
-    if runs.has(thread) and run_summary(runs, thread)["state"] in ("unfinished", "asks"):
+    if runs.has(thread) and run_summary(runs, thread)["state"] in UNENDED:
         raise Problem(f"thread {thread!r} has an unfinished run: resume it, or take another --thread")
     return thread

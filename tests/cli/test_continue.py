@@ -43,8 +43,10 @@ def test_it_may_halt_again(cli: Cli) -> None:
 def test_mistakes_are_told_without_a_traceback(cli: Cli, tmp_path: Path) -> None:
     cli("solve", "the job", *graph("checked"), "--thread", "fine")
     cli("solve", "the job", *graph("rejected"), "--thread", "bad")
+    cli("solve", "the job", *graph("asking"), "--thread", "open")
     for arguments, complaint in [
         (("fine", "--hint", "x"), "has an accepted answer"),
+        (("open", "--hint", "x"), "has not ended, so there is no halt; go on with: langgraph-recursive resume open"),
         (("unknown", "--hint", "x"), "there is no thread 'unknown'"),
         (("bad", "--task", "t.7"), "no task 't.7' has halted: those that did are t"),
         (("bad", "--accept", "--hint", "x"), "hint cannot go with decision 'accept'"),
