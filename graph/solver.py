@@ -307,6 +307,11 @@ def _coerced(input: Any, policy: SolvePolicy, parts: Components) -> Any:
     Raises:
         InvalidInputError: There is no task in it, or the task breaks a rule.
     """
+    if isinstance(input, Command) and input == Command():
+        raise InvalidInputError(
+            "Command(resume=None) answers nothing: give Command(resume=...) another value, or None alone to carry on",
+            field="resume",
+        )
     if input is None or isinstance(input, Command):
         return input
     values = {name: value for name, value in _as_input(input).items() if name not in ("attempt", "seed")}

@@ -19,6 +19,7 @@ from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.graph.solver import RecursiveSolver
 from langgraph_recursive.nodes.components import inline
 from langgraph_recursive.nodes.parts.solvers import llm_solver
+from langgraph_recursive.state.errors import InvalidInputError
 from langgraph_recursive.state.task import Task
 from langgraph_recursive.state.verdict import Verdict, accept, reject
 from scripted import ScriptedChatModel, tool_call
@@ -270,3 +271,12 @@ class TestEmbedded:
         result = run(host, Command(resume={questions["solver a111 0"]: 1, questions["solver a2 0"]: 3}))
         assert result["answer"] == DEEP_ANSWER
         assert set(asker.finished.values()) == {1}
+
+
+def test_a_command_that_answers_nothing_is_refused_and_the_question_stays() -> None:
+    graph = create_recursive_solver(solver=lambda task: interrupt("which?"), checkpointer=InMemorySaver())
+    for invoke in (_invoke, _ainvoke):
+        assert invoke(graph, "w")["__interrupt__"][0].value == "which?"
+        with pytest.raises(InvalidInputError, match=r"Command\(resume=None\) answers nothing"):
+            invoke(graph, Command(resume=None))
+        assert invoke(graph, Command(resume="this"))["output"] == "this"
