@@ -7,15 +7,13 @@ killed before or after its n-th write; the third goes on as a user would, to the
 from __future__ import annotations
 
 import asyncio
-import faulthandler
 import json
 import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
 
 from call_log import CallLog
+from forks import fork, serve
 from langgraph_recursive.graph import SolvePolicy, acontinue_from_halt, continue_from_halt, open_sqlite
 from langgraph_recursive.graph.builder import create_recursive_solver
 from langgraph_recursive.nodes.components import inline
@@ -32,7 +31,6 @@ from langgraph_recursive.state import FinishedThreadError, InvalidInputError, Su
 from langgraph_recursive.state.verdict import accept, reject
 from saver_kinds import KINDS, SaverKind, new_file
 
-RUNS_AT_ONCE = 3
 WATCHDOG_SECONDS = 60
 CONFIG: Any = {"configurable": {"thread_id": "halt"}}
 DECISION = {"hint": "count twice", "limits": {"max_attempts": 4}, "by": "ann"}
@@ -253,41 +251,15 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def fork(scenario: Scenario) -> int:
+def started(scenario: Scenario) -> int:
     """Run the next stage in a child of its own."""
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    output = open(Path(scenario.folder) / "stderr.txt", "a")  # noqa: SIM115 - the child's for good
-    try:
-        os.dup2(output.fileno(), 2)
-        faulthandler.dump_traceback_later(WATCHDOG_SECONDS, exit=True, file=output)
-        run_once(scenario)
-        code = 0
-    except BaseException:  # noqa: BLE001 - a child that fails says why and ends
-        traceback.print_exc(file=output)
-    finally:
-        output.flush()
-        os._exit(code)
+    return fork(lambda: run_once(scenario), Path(scenario.folder) / "stderr.txt", seconds=WATCHDOG_SECONDS)
 
 
-def serve() -> None:
-    """Run the scenarios from stdin, a few at once, and write each to stdout when it is through."""
-    waiting = [Scenario(**json.loads(line)) for line in sys.stdin]
-    running: dict[int, Scenario] = {}
-    while waiting or running:
-        while waiting and len(running) < RUNS_AT_ONCE:
-            scenario = waiting.pop(0)
-            running[fork(scenario)] = scenario
-        child, status = os.wait()
-        scenario = running.pop(child)
-        scenario.ends.append(os.waitstatus_to_exitcode(status))
-        if scenario.ends in ([0], [0, -signal.SIGKILL]):
-            running[fork(scenario)] = scenario
-        else:
-            print(json.dumps(asdict(scenario)), flush=True)
+def goes_on(scenario: Scenario) -> bool:
+    """Whether there is a further stage: it was killed as it was to be."""
+    return scenario.ends in ([0], [0, -signal.SIGKILL])
 
 
 if __name__ == "__main__":
-    serve()
+    serve([Scenario(**json.loads(line)) for line in sys.stdin], started, goes_on)

@@ -7,15 +7,11 @@ says, again in a new child for each further kill, and in a last one to the end; 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import faulthandler
 import json
-import os
 import sys
-import traceback
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +23,11 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 import crash_tree
 import parent_tree
 from call_log import CallLog, Moment, made_deadly
+from forks import fork, serve
 from langgraph_recursive.graph.history import records, spent_by_run
 from langgraph_recursive.state.errors import FinishedThreadError, UnknownThreadError
 from saver_kinds import KINDS
 
-RUNS_AT_ONCE = 3
 WATCHDOG_SECONDS = 30
 CONFIG: Any = {"configurable": {"thread_id": "crash"}}
 TREES: dict[str, Any] = {"crash_tree": crash_tree, "parent_tree": parent_tree}
@@ -155,42 +151,15 @@ def told(result: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def fork(scenario: Scenario) -> int:
+def started(scenario: Scenario) -> int:
     """Run the next stage in a child of its own."""
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    output = open(scenario.output, "a")  # noqa: SIM115 - the child's for good
-    try:
-        os.dup2(output.fileno(), 2)
-        faulthandler.dump_traceback_later(WATCHDOG_SECONDS, exit=True, file=output)
-        run_once(scenario)
-        code = 0
-    except BaseException:  # noqa: BLE001 - a child that fails says why and ends
-        traceback.print_exc(file=output)
-    finally:
-        output.flush()
-        os._exit(code)
+    return fork(lambda: run_once(scenario), scenario.output, seconds=WATCHDOG_SECONDS)
 
 
-def serve() -> None:
-    """Run the scenarios from stdin, a few at once, and write each to stdout when it is through."""
-    waiting = [Scenario(**json.loads(line)) for line in sys.stdin]
-    running: dict[int, Scenario] = {}
-    while waiting or running:
-        while waiting and len(running) < RUNS_AT_ONCE:
-            scenario = waiting.pop(0)
-            running[fork(scenario)] = scenario
-        child, status = os.wait()
-        scenario = running.pop(child)
-        scenario.ends.append(os.waitstatus_to_exitcode(status))
-        if scenario.ends[-1] < 0 and len(scenario.ends) <= len(scenario.kills):
-            running[fork(scenario)] = scenario
-        else:
-            with contextlib.suppress(BrokenPipeError):
-                print(json.dumps(asdict(scenario)), flush=True)
+def goes_on(scenario: Scenario) -> bool:
+    """Whether there is a further stage: it was killed as it was to be."""
+    return scenario.ends[-1] < 0 and len(scenario.ends) <= len(scenario.kills)
 
 
 if __name__ == "__main__":
-    serve()
+    serve([Scenario(**json.loads(line)) for line in sys.stdin], started, goes_on)
